@@ -2,20 +2,20 @@ import type { Listing, Taker } from './listing.ts'
 
 type Take = (listing: Listing) => void
 
-/** A walk that was begun before anybody has asked for what it finds, which it keeps until then. */
+/** A walk that was begun before any caller has asked for its listings. It keeps them until then. */
 interface AheadWalk {
-  /** As they are packed. */
+  /** The requests, packed. */
   readonly requests: Buffer
   kept: Listing[]
-  /** What it finds from now on. */
+  /** Takes each listing from now on. */
   take: Take
-  /** Settles when it is over. */
+  /** Settles when the walk is over. */
   walked: Promise<void>
 }
 
 /**
- * The walks of one walker that are made ahead: each is told once, to the walk that asks by the same requests. It knows nothing of how they are made; one may be under way still, and
- * then there can be no other.
+ * The walks of one walker that are made ahead. Each hands its listings over once, to the walk with the same requests. The class does not know how walks are
+ * made. One may be under way still, and then there can be no other.
  */
 export class AheadWalks {
   readonly #cancel: () => void
@@ -27,12 +27,12 @@ export class AheadWalks {
     this.#cancel = cancel
   }
 
-  /** Whether there is anything that a walk has to know of. */
+  /** True: no walk was made ahead, and none is under way. */
   get isNone(): boolean {
     return this.#walks.length === 0 && this.#underWay === undefined
   }
 
-  /** Begins one: `start` has it begin, and tell `take` what it finds; `wait` says whether it is over by now. What was found; undefined: it goes on. */
+  /** Begins a walk: `start` starts it and passes listings to `take`; `wait` returns true if it is over by now. Returns the listings; undefined: it goes on. */
   begin(
     requests: Buffer,
     start: (take: Take) => Promise<void>,
@@ -46,7 +46,7 @@ export class AheadWalks {
       walked: Promise.resolve(),
     }
     walk.walked = start((listing) => walk.take(listing))
-    // Whoever asks for what it finds hears of it.
+    // tell() rejects with it.
     walk.walked.catch(() => {})
     const isOver = wait(kept)
     if (!isOver) this.#underWay = walk
@@ -54,13 +54,13 @@ export class AheadWalks {
     return isOver ? [...kept] : undefined
   }
 
-  /** Whether a walk with these requests was made ahead; then all that it finds is told when this resolves. Rejects as that walk does, and with what `take` throws. */
+  /** Hands over all listings of a walk made ahead with these requests. Resolves to false if there is none. Rejects as the walk does, and with what `take` throws. */
   async tell(requests: Buffer, take: Take, taker: Taker | undefined): Promise<boolean> {
     const walk = this.#walks.find((each) => each.requests.equals(requests))
     const underWay = this.#underWay
     this.#underWay = undefined
     this.#walks = this.#walks.filter((each) => each !== walk)
-    // To the end: it is to be asked for as well. A part of it would be taken for all that is there.
+    // A walk with other requests goes on to its end: a caller will ask for it, and would take a part of it for all there is.
     if (underWay !== walk) await underWay?.walked.catch(() => {})
     if (walk === undefined) return false
     walk.take = (listing) => {
@@ -77,7 +77,7 @@ export class AheadWalks {
     return true
   }
 
-  /** All that nobody has asked for are out of date. The watches that they have added, when the one under way has ended. */
+  /** Drops the walks that no caller has asked for, as out of date. Resolves to the watches that they have added, when the walk under way has ended. */
   async forget(): Promise<number[]> {
     const walks = this.#walks
     this.#walks = []

@@ -37,7 +37,7 @@ export class Chunk {
     this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
   }
 
-  // Of the record that begins at a byte.
+  // The fields of the record that begins at a byte.
 
   idAt(at: number): number {
     return this.i32[(at + ID) >> 2] as number
@@ -56,7 +56,7 @@ export class Chunk {
     return this.f64[(at + INO) >> 3] as number
   }
 
-  /** Whether it is of a directory that is watched, was listed and is no boundary. */
+  /** Returns true if the record is of a directory that is watched, was listed and is no boundary. */
   isPlainAt(at: number): boolean {
     const error = this.i32[(at + ERROR) >> 2] as number
     const flags = this.i32[(at + FLAGS) >> 2] as number

@@ -1,6 +1,6 @@
 import type { Kind } from '../report/change.ts'
 
-/** What statx(2) tells of a name, as far as it is compared. */
+/** The fields of statx(2) that are compared. */
 export interface Stat {
   mode: number
   uid: number
@@ -14,11 +14,11 @@ export interface Stat {
   ctimeMs: number
   /** When the file was made; 0 where the filesystem does not say. */
   btimeMs: number
-  /** What stands for what a file holds, where that is asked for and could be read: 16 bytes as latin1, of a root a SHA-256. */
+  /** The digest of a file's content, if it was asked for and the file could be read: 16 bytes as latin1, of a root a SHA-256. */
   content?: string
 }
 
-/** What is believed of one name in a directory. */
+/** The known entry of one name in a directory. */
 export interface Entry {
   readonly kind: Kind
   /** Inode number, folded like a time; 0: not known. */
@@ -27,22 +27,22 @@ export interface Entry {
   stat?: Stat | undefined
 }
 
-/** A name that somebody looks at. */
+/** A name to be looked at. */
 export interface LookedAt {
   readonly name: string
-  /** What was there. null: nothing; undefined: nobody has looked. */
+  /** The entry seen there. null: nothing; undefined: no look was made. */
   seen: Entry | null | undefined
 }
 
-/** A directory's names and what is believed of each. */
+/** A directory's known entries by name. */
 export type Entries = Map<string, Entry>
 
-/** Whether two observations of one name are of one file, as far as its inode number tells. */
+/** Returns true if two observations of one name are of one file, as far as its inode number tells. */
 export function sameFile(a: Entry, b: Entry): boolean {
   return a.ino === b.ino && a.ino !== 0 && a.kind === b.kind
 }
 
-/** Whether nothing contradicts that two observations are of one file. */
+/** Returns true if nothing contradicts that two observations are of one file. */
 export function mayBeSame(a: Entry, b: Entry): boolean {
   return a.kind === b.kind && (a.ino === b.ino || a.ino === 0 || b.ino === 0)
 }
@@ -54,19 +54,19 @@ const COARSE_TICK = 2000
 export const UNLIKE_ANY = Number.NaN
 
 /**
- * Whether something may have been changed from a moment on, ms since the epoch. A change later than its times in the same tick has left them as they are: of a file system that keeps whole
- * seconds (ext4 with inodes of 128 bytes), a tick is long. native/scan/dir_reader.cc asks the same.
+ * Returns true if an entry may have changed since a moment, in ms since the epoch. A later change within the same tick leaves the entry's times as they are, and
+ * a tick is long where a file system keeps whole seconds (ext4 with inodes of 128 bytes). native/scan/dir_reader.cc asks the same.
  */
 export function mayBeChangedSince({ ctimeMs }: Pick<Stat, 'ctimeMs'>, since: number): boolean {
   return ctimeMs + (ctimeMs % 1000 === 0 ? COARSE_TICK : 0) >= since
 }
 
 /**
- * Whether a name has another inode number, and nothing else of it has changed.
+ * Returns true if a name has another inode number, and nothing else of it has changed.
  *
- * @param since ms since the epoch: what was done before had been seen when the first was. What takes the place of another has its ctime set by that.
- * @param isAtItsPlace false: a link or a directory on the way may lead to another, which sets no time of what lies there. But where files have times of birth, numbers last as a
- *   rule.
+ * @param since ms since the epoch: all changes before had been seen when `before` was. An entry that takes the place of another has its ctime set by that.
+ * @param isAtItsPlace false: a link or a directory on the way may lead elsewhere by now, which sets no time of the entries there. But where files have times of
+ *   birth, numbers last as a rule.
  */
 export function isRenumbered(before: Entry, after: Entry, since: number, isAtItsPlace = false): boolean {
   const [old, now] = [before.stat, after.stat]
@@ -74,13 +74,13 @@ export function isRenumbered(before: Entry, after: Entry, since: number, isAtIts
     return false
   const hasSameTimes = old.mtime === now.mtime && old.ctime === now.ctime && old.btimeMs === now.btimeMs
   const isAlike = sameOwner(old, now) && old.size === now.size && old.nlink === now.nlink
-  // Times by the second are behind by as much as that.
+  // Times of whole seconds are up to 1000 ms behind.
   const tick = now.ctimeMs % 1000 === 0 ? 1000 : 0
   return hasSameTimes && isAlike && now.ctimeMs + tick < since && (isAtItsPlace || now.btimeMs === 0)
 }
 
 /**
- * How one observation of a name differs from the one before. Compared with `!==`, never with `>`: a restored mtime and an older
+ * Returns how one observation of a name differs from the one before. Compared with `!==`, never with `>`: a restored mtime and an older
  * file put in place are changes too.
  *
  * @param since ms since the epoch. Where nothing is known but the inode number, whatever has changed from then on is a modify.
@@ -107,22 +107,22 @@ export function alteration(
   if (now === undefined) return undefined
   if (old === undefined) return mayBeChangedSince(now, since) ? 'modify' : undefined
   if (old.size !== now.size || old.mtime !== now.mtime || holdsOther(old, now)) return 'modify'
-  // The name has been given to another, and what is cached here has not (overlay, FUSE): so it was replaced.
+  // Another file has the name, and the attributes cached here are those of the old one (overlay, FUSE): so it was replaced.
   if (now.nlink === 0 && old.nlink > 0) return 'modify'
   if (!sameOwner(old, now) || old.nlink !== now.nlink) return 'attrib'
   // Only the ctime: an mtime was put back behind a write of the same size, for all we can tell.
   return old.ctime !== now.ctime ? 'modify' : undefined
 }
 
-/** What could not be read is not known to be otherwise. */
+/** Returns true if two contents are known to differ: one that could not be read is not. */
 function holdsOther(a: Stat, b: Stat): boolean {
   return a.content !== undefined && b.content !== undefined && a.content !== b.content
 }
 
-/** Nobody has seen whose a directory is, since that was told to be another. */
+/** Stands for the owner of a directory that was reported as changed and has not been seen since. */
 export const UNKNOWN_OWNER = -1
 
-/** Who may do what in a directory, in a number to be compared: what {@link sameOwner} compares, where no stat is kept. */
+/** Returns mode and owner of a directory as one number to be compared: what {@link sameOwner} compares, where no stat is kept. */
 export function ownerKey(mode: number, uid: number, gid: number): number {
   return (Math.imul(Math.imul(mode, 65_599) + uid, 65_599) + gid) | 0
 }
@@ -132,8 +132,8 @@ function sameOwner(a: Stat, b: Stat): boolean {
 }
 
 /**
- * Whether what is at one name now was at another before. The inode number alone would not do: ext4 gives a freed one to the next
- * file. The time of birth tells them apart; where the filesystem does not say it, all that a rename leaves as it was must do.
+ * Returns true if the entry at one name was at another before. The inode number alone does not tell: ext4 gives a freed one to the next file.
+ * The time of birth does; if the filesystem has none, all fields that a rename leaves as they are must be equal.
  */
 export function moved(before: Entry, after: Entry, since: number): boolean {
   if (!sameFile(before, after)) return false
@@ -144,7 +144,7 @@ export function moved(before: Entry, after: Entry, since: number): boolean {
   return sameOwner(a, b) && a.nlink === b.nlink && a.size === b.size && a.mtime === b.mtime
 }
 
-/** How what has moved differs from what it was before, but for what a rename does to it. */
+/** Returns how a moved entry differs from before, but for what a rename does to it. */
 export function alterationOfMoved(before: Entry, after: Entry): 'modify' | 'attrib' | undefined {
   const [a, b] = [before.stat, after.stat]
   if (after.kind === 'directory') return a && b && !sameOwner(a, b) ? 'attrib' : undefined

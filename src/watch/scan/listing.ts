@@ -31,7 +31,7 @@ const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
 // Not ESTALE: a server may know a directory no more, or not just now, whose name is still there.
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP])
 
-/** What the walk has found at one directory. */
+/** The walker's findings at one directory. */
 export class Listing {
   readonly #chunk: Chunk
   readonly #at: number
@@ -67,32 +67,32 @@ export class Listing {
     return this.#int(ERROR)
   }
 
-  /** The directory is not there any more, or no directory: an event says so, or will. */
+  /** True: the directory is not there any more, or is no directory. An event says so, or will. */
   get isGone(): boolean {
     return GONE.has(this.error)
   }
 
-  /** The process or the system was out of something: that says nothing of the directory. */
+  /** True: the process or the system was short of something, which says nothing of the directory. */
   get isShort(): boolean {
     return isShortageErrno(-this.error)
   }
 
-  /** Its path is longer than the walker goes: it was neither watched nor listed. */
+  /** True: the path is longer than the walker goes, and the directory was neither watched nor listed. */
   get isTooDeep(): boolean {
     return this.error === -ENAMETOOLONG
   }
 
-  /** Another mount begins here: it was neither watched nor listed. */
+  /** True: another mount begins here, and the directory was neither watched nor listed. */
   get isBoundary(): boolean {
     return (this.#int(FLAGS) & BOUNDARY) !== 0
   }
 
-  /** A name went while it was looked at: where to, the listing may not show. */
+  /** True: a name vanished while the walker looked at it. The listing may not show where it went. */
   get isMoving(): boolean {
     return (this.#int(FLAGS) & VANISHED) !== 0
   }
 
-  /** It is as it was when it was last taken in, and its entries are not told: something below it is otherwise. */
+  /** True: the directory is as it was last taken in, and its entries are left out; something below it has changed. */
   get isUnchanged(): boolean {
     return (this.#int(FLAGS) & UNCHANGED) !== 0
   }
@@ -105,7 +105,7 @@ export class Listing {
     return this.#double(MOUNT_ID)
   }
 
-  /** Who may do what in it; the rest is its entries' affair. */
+  /** The directory's mode and owner; the other fields are 0, as its entries tell of them. */
   get owner(): Stat {
     const [mode, uid, gid] = [MODE, UID, GID].map((offset) => this.#int(offset) >>> 0)
     return {
@@ -121,12 +121,12 @@ export class Listing {
     }
   }
 
-  /** The same, to be compared: see {@link ownerKey}. */
+  /** The directory's mode and owner as one number: see {@link ownerKey}. */
   get ownerKey(): number {
     return ownerKey(this.#int(MODE), this.#int(UID), this.#int(GID))
   }
 
-  /** Of which directory this is, whatever its path: a mount shows the same one under another. */
+  /** Identifies the directory, whatever its path: a mount shows the same one under another. */
   get identity(): string {
     return `${this.mountId} ${this.#int(DEVICE)}:${this.#int(DEVICE + 4)} ${this.ino}`
   }
@@ -141,19 +141,19 @@ export class Listing {
     return this.#int(FILES_COUNT)
   }
 
-  /** What is no directory, packed as packed_entries.ts has it. */
+  /** The entries that are no directories, packed as packed_entries.ts has it. */
   get packedFiles(): string {
     const start = this.#filesAt
     return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))
   }
 
-  /** Whether what is no directory was changed from then on, ms since the epoch, any of it. */
+  /** Returns true if any entry that is no directory has changed since then, in ms since the epoch. */
   hasFilesSince(since: number): boolean {
     const start = this.#filesAt
     return hasChangedSince(this.#chunk.bytes, start, start + this.#int(FILES_BYTES), since)
   }
 
-  /** Tells each of the names that were asked for what was seen there: see {@link WalkRequest.names}. Directories are apart, in the same order. */
+  /** Sets `seen` of each of the names that were asked for: see {@link WalkRequest.names}. The listing has directories apart, in the same order. */
   answer(names: readonly LookedAt[]): void {
     const start = this.#filesAt
     const between = start + this.#int(FILES_BYTES)
@@ -165,7 +165,7 @@ export class Listing {
       each.seen = reader?.entry() ?? null
       reader?.advance()
     }
-    // Something is there that was not asked for, or in another order: what was taken for missing may not be.
+    // The listing has a name that was not asked for, or another order: names taken for missing may be there.
     if (files.name !== undefined || directories.name !== undefined)
       for (const each of names) each.seen = undefined
   }
@@ -176,7 +176,7 @@ export class Listing {
     return this.#unpack(start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES))
   }
 
-  /** Those that are directories. */
+  /** Returns the entries that are directories. */
   subdirectories(): Entries {
     const start = this.#filesAt + this.#int(FILES_BYTES)
     return this.#unpack(start, start + this.#int(SUBDIRS_BYTES))

@@ -3,7 +3,7 @@ import type { Kind } from '../report/change.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
 // An entry, as native/record/record.h packs it: kind, flags and the bytes of the inode number in one byte, and the bytes of the name; the inode number without
-// leading zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
+// leading zeros; a stat block and the digest of the content if the flags say so; the name. Little-endian.
 const HEAD = 2
 const STAT_BYTES = 56
 const CTIME_MS = 40
@@ -21,7 +21,7 @@ const NOT_ASCII = /[^\0-\x7f]/
 export class EntryReader {
   readonly #block: Buffer
   readonly #end: number
-  // Where the next one begins.
+  // The offset of the next entry.
   #next: number
   #start = 0
   #name: string | undefined
@@ -46,12 +46,12 @@ export class EntryReader {
     this.#name = nameAt(block, this.#next - nameBytes, this.#next, (first & IS_ASCII) !== 0)
   }
 
-  /** Of the one at hand; undefined: there are no more. */
+  /** The name of the current entry; undefined: there are no more. */
   get name(): string | undefined {
     return this.#name
   }
 
-  /** The one at hand. */
+  /** Returns the current entry. */
   entry(): Entry {
     const block = this.#block
     const start = this.#start
@@ -78,7 +78,7 @@ export function unpack(
   }
 }
 
-/** Whether any of the entries was changed from then on, ms since the epoch, as far as they were looked at. No entry is made of them. */
+/** Returns true if any of the entries that have a stat has changed since then, in ms since the epoch. Makes no object of any. */
 export function hasChangedSince(block: Buffer, start: number, end: number, since: number): boolean {
   for (let at = start; at < end; ) {
     const first = block[at] as number
@@ -95,7 +95,7 @@ export function nameAt(block: Buffer, start: number, end: number, isAscii: boole
   return isAscii ? block.toString('latin1', start, end) : keyOf(block.subarray(start, end))
 }
 
-/** Of the stat block and what stands for the content. */
+/** Returns the bytes that the stat block and the digest of the content take. */
 function statBytes(flags: number): number {
   return (flags & HAS_STAT ? STAT_BYTES : 0) + (flags & HAS_CONTENT ? CONTENT_BYTES : 0)
 }
@@ -156,7 +156,7 @@ export function pack(entries: Iterable<[string, Entry]>): string {
   return scratch.toString('latin1', 0, end)
 }
 
-/** What {@link pack} has packed. */
+/** Unpacks what {@link pack} has packed. */
 export function unpackString(packed: string, into: Entries): void {
   if (packed.length > scratch.length) scratch = Buffer.alloc(packed.length * 2)
   scratch.write(packed, 'latin1')

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 
-/** So many directories are waited for longer: whether a small tree is seen is to be no matter of how busy the machine is. */
+/** The first so many directories are waited for longer: a small tree is to be seen however busy the machine is. */
 const FEW = 1000
 const LONGER = 10
 
-/** How long a call may wait for what is found within it. */
+/** The time that a call may wait for the directories that it is to find. */
 export class Patience {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #began: number
@@ -18,12 +18,12 @@ export class Patience {
     this.#ms = ms
   }
 
-  /** So many directories have been found. */
+  /** Counts directories that have been found. */
   count(found: number): void {
     this.#found += found
   }
 
-  /** ms that are left; 0 or less: none. @param found besides those that have been counted */
+  /** Returns the ms that are left; 0 or less: none. @param found directories besides those that have been counted */
   rest(found = 0): number {
     const ms = this.#found + found < FEW ? LONGER * this.#ms : this.#ms
     return this.#began + ms - this.#clock.elapsed()

@@ -17,35 +17,35 @@ const HEAD = 16
 export interface WalkRequest {
   /** Absolute; symlinks in it are followed. As a key: see name_key.ts. */
   root: string
-  /** But for one at its last name: then it is no directory, ENOTDIR. */
+  /** True: a symlink at the root's last name is not followed: ENOTDIR. */
   noFollow?: boolean
-  /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
+  /** The path below the root, in which no symlink is followed; '' for the root itself. As a key. */
   rel: string
   /** Inode number, folded, of the directory that the last name of `rel` is in; ENOENT if it is another by now. */
   parentIno?: number
-  /** Everything below it as well. */
+  /** True: all directories below are listed as well. */
   recursive?: boolean
   /** Each directory gets a watch, before it is listed. */
   watch?: boolean
-  /** Every entry is looked at, not only listed: its stat is told. */
+  /** True: the walker looks at each entry, and the listing has its stat. */
   stat?: boolean
   /**
-   * With `stat`: every entry is looked at, but only what was changed from then on, by its ctime, has its stat in the listing: ms since the
-   * epoch. All else is packed as in a listing without `stat`, so that a directory in which nothing has changed is the same byte for byte. Not with
-   * `compare`, `hash` or `names`: the walk rejects with EINVAL.
+   * ms since the epoch, with `stat`: the walker looks at each entry, but the listing has the stat only of those changed from then on, by their ctime. All others
+   * are packed as in a listing without `stat`, so that an unchanged directory is the same byte for byte. Not with `compare`, `hash` or `names`: the walk
+   * rejects with EINVAL.
    */
   since?: number
-  /** What is known to be as it was is not told: see {@link Walker.commit}. */
+  /** True: the walker leaves out what is as it was: see {@link Walker.commit}. */
   compare?: boolean
-  /** Every file is read through: what it holds is part of its stat. */
+  /** True: the walker reads each file through, and the stat has a digest of its content. */
   hash?: boolean
-  /** In most passes its own stat is enough, while that is the same: see {@link Walker.pollIdle}. */
+  /** True: in most passes the directory's own stat is enough, while that is the same: see {@link Walker.pollIdle}. */
   statOnly?: boolean
-  /** Only these are looked at, and nothing is listed. A listing has them in this order, without those at which there is nothing. */
+  /** The names to be looked at: nothing is listed. The listing has them in this order, without those at which there is nothing. */
   names?: readonly string[]
 }
 
-// More than this is given back: there may be millions of names, once.
+// Bytes. A larger block is given back: there may be millions of names, once.
 const MOST_KEPT = 1024 * 1024
 
 /** Packs requests as the addon takes them: see native/scan/requests.h. A burst of events has hundreds of walks a second: so they share a block. */
@@ -53,7 +53,7 @@ export class RequestEncoder {
   #block = Buffer.alloc(0)
   #end = 0
 
-  /** Good until the next call: the addon copies it. */
+  /** Returns bytes that are good until the next call: the addon copies them. */
   encode(requests: readonly WalkRequest[]): Buffer {
     this.#end = 0
     for (const request of requests) this.#add(request)
@@ -65,7 +65,7 @@ export class RequestEncoder {
   #add(request: WalkRequest): void {
     const { root, noFollow, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } =
       request
-    // With what may follow it.
+    // The head, and the two numbers that may follow it.
     this.#reserve(HEAD + 8 + 8)
     const head = this.#end
     this.#end += HEAD
@@ -88,7 +88,7 @@ export class RequestEncoder {
     if (since !== undefined) this.#end = this.#block.writeDoubleLE(since, this.#end)
     const rootBytes = this.#write(root)
     const relBytes = this.#write(rel)
-    // At once: there may be thousands.
+    // In one write: there may be thousands.
     const namesBytes = names === undefined ? 0 : this.#write(names.join('/'))
     this.#block.writeUInt32LE(flags, head)
     this.#block.writeUInt32LE(rootBytes, head + 4)

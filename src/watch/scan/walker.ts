@@ -13,7 +13,7 @@ import { RequestEncoder, type WalkRequest } from './walk_request.ts'
 
 const PATIENCE_MS = 500
 
-/** How often is looked at how far a walk has come that is waited for. */
+/** ms between looks at how far a walk has come that a call waits for. */
 const SLICE_MS = 5
 
 /** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
@@ -21,7 +21,7 @@ export class Walker {
   readonly #encoder = new RequestEncoder()
   #native: NativeWalker | undefined
   #abandon: ((reason: Error) => void) | undefined
-  // Settles when the native walk is over, which begins with this root.
+  // Settles when the native walk is over, whose first root is `#root`.
   #ended: Promise<void> | undefined
   #root = ''
   #closed = false
@@ -50,10 +50,10 @@ export class Walker {
   }
 
   /**
-   * Begins a walk, and waits within this call for what it finds, for as long as patience goes. The next walk() with the same requests tells what this one has found, and what it
-   * still finds.
+   * Begins a walk, and waits within this call for its listings, for as long as patience goes. The next walk() with the same requests gets those that this walk has
+   * found, and those that it still finds.
    *
-   * @returns what was found; undefined: it is not over, and goes on
+   * @returns the listings; undefined: the walk goes on
    * @throws {InotifyError} as {@link walk} rejects
    */
   walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: Patience): Listing[] | undefined {
@@ -76,17 +76,17 @@ export class Walker {
     return this.#ahead.begin(Buffer.from(this.#encoder.encode(requests)), start, wait)
   }
 
-  /** What was found ahead, and was not asked for, is out of date from now on. The watches that were added for it, or would have been: above 0 they are some. */
+  /** Drops what was found ahead and not asked for, as out of date. Resolves to the wds of these listings: those above 0 are watches. */
   forgetAhead(): Promise<number[]> {
     return this.#ahead.forget()
   }
 
   /**
-   * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
-   * they may be apart. JavaScript sleeps meanwhile, and the process does not stay for it. Not all of the requests with `statOnly` need have been walked in the last of them.
+   * Walks again and again until a walk finds something, and resolves to its listings: none if the walks were cancelled, or one took longer than the interval.
+   * JavaScript sleeps meanwhile, and the process does not stay for it. The last walk need not have had all of the requests with `statOnly`.
    *
-   * @param first ms from one to the next; then twice as many
-   * @param most up to so many
+   * @param first ms from one walk to the next; then doubled each time
+   * @param most the most ms
    */
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
@@ -98,9 +98,9 @@ export class Walker {
   }
 
   /**
-   * From now on the directories on the way to requests stay open, for the requests of the next walk: until {@link release}, which is to
-   * be called as soon as there are no more to be made, for what is open keeps a mount busy. A directory that is renamed meanwhile is gone on from
-   * where it is, as in one recursive walk.
+   * Keeps the directories on the way to requests open from now on, for the requests of the next walk, until {@link release}. Call that as soon as
+   * there are no more requests, for an open directory keeps its mount busy. A directory that is renamed meanwhile is gone on from where it is, as in one
+   * recursive walk.
    *
    * Walks that go a level deeper each would otherwise open as many directories as the square of the depth.
    */
@@ -163,12 +163,12 @@ export class Walker {
     })
   }
 
-  /** What the walk that is over has found is believed: one that compares tells only what is otherwise. */
+  /** Tells the walker that the tree has taken in the last walk: a walk with `compare` then tells only what has changed since. */
   commit(): void {
     this.#native?.commit()
   }
 
-  /** What is believed is not, or may not be, what was found last: the next walk tells everything. */
+  /** Tells the walker that the tree differs, or may differ, from the last walk: the next walk tells everything. */
   forget(): void {
     this.#native?.forget()
   }
@@ -183,7 +183,7 @@ export class Walker {
     this.#abandon?.(closedError())
     if (this.#ended !== undefined) {
       const patience = new AbortController()
-      // A loop that was blocked as long has its timers before it hears of the end.
+      // An event loop that was blocked as long runs its timers before it hears of the end.
       const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).then(
         () => setImmediate(),
         () => {},
