@@ -1,6 +1,6 @@
-/** On which filesystem something lies. */
+/** The filesystem of a root. */
 export interface Filesystem {
-  /** 'ext4', 'virtiofs'; '' where nobody could say. */
+  /** 'ext4', 'virtiofs'; '' if it is not known. */
   readonly type: string
   /** As the mount table has it: the device, the tag, the server's path. */
   readonly source: string
@@ -11,7 +11,7 @@ export interface Filesystem {
 /** 'same': inode numbers mean what they meant. 'names': nothing tells so, and names alone count. 'another': nothing of it is to be compared. */
 export type Likeness = 'same' | 'names' | 'another'
 
-// Inode numbers and times of birth are on the disk, or a server's, whatever mounts it.
+// Filesystems that keep inode numbers and times of birth on the disk, or a server, whatever mounts them.
 const LASTING = new Set([
   'ext2',
   'ext3',
@@ -26,10 +26,10 @@ const LASTING = new Set([
   'ceph',
 ])
 
-// What was in it has gone with the mount.
+// Filesystems whose content goes with the mount.
 const PASSING = new Set(['tmpfs', 'ramfs'])
 
-/** How far what is there now can be compared, by inode number and time of birth, with what was saved. */
+/** Returns how far the present entries can be compared with the saved ones, by inode number and time of birth. */
 export function likenessOf(saved: Filesystem, now: Filesystem, isSameBoot: boolean): Likeness {
   // A root that was lost when it was saved.
   if (saved.type === '') return 'names'

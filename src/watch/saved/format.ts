@@ -12,7 +12,7 @@ export class TornError extends Error {
   override readonly name = 'TornError'
 }
 
-/** Another mount begins at a directory, or a symlink that is followed leads there. */
+/** The base of a mount: another mount begins at the directory, or a symlink that is followed leads there. */
 export interface SavedBase {
   readonly mountId: number
   readonly link: Entry | undefined
@@ -29,7 +29,7 @@ export interface SavedDirectory {
   entries: string
 }
 
-/** What a root was when it was saved, and what was in it. 'absent': there was nothing yet, and nothing was told of it. */
+/** A root as it was saved, with its entries. 'absent': there was nothing yet, and nothing had been reported of the root. */
 export type SavedRoot = {
   /** A key: see name_key.ts. */
   readonly path: string
@@ -41,9 +41,9 @@ export type SavedRoot = {
 )
 
 export interface Saved {
-  /** Of which boot of this machine it is; '' where nobody could say. */
+  /** The boot of this machine in which it was saved; '' if it is not known. */
   readonly bootId: string
-  /** ms since the epoch: what was done before has been told, but for what is in doubt. */
+  /** ms since the epoch: all changes before have been reported, but for what is in doubt. */
   readonly toldUntil: number
   readonly roots: readonly SavedRoot[]
 }

@@ -5,11 +5,11 @@ import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { SavedBase, SavedDirectory } from './format.ts'
 
-/** What the numbers of a snapshot mean by now. */
+/** The present meaning of the numbers in a snapshot. */
 export interface Meaning {
-  /** Inode numbers and times of birth are of the filesystem that is there. */
+  /** True: inode numbers and times of birth are of the filesystem that is there. */
   readonly isNumbered: boolean
-  /** So are the ids of mounts below it. */
+  /** True: so are the ids of mounts below it. */
   readonly isSameBoot: boolean
 }
 
@@ -19,10 +19,10 @@ export interface PlanterParts {
 }
 
 /**
- * Adds to a directory what was saved of it: believed from now on, each entry with its stat, to be compared with what is there.
+ * Adds a directory's saved entries to the tree: they are known from now on, each with its stat, to be compared with what is there.
  *
  * @param names the way from the topmost directory that was saved to the one that `top` is; none: `top` is the topmost
- * @returns whether that was saved
+ * @returns true if that directory was saved
  */
 export async function plant(
   { tree, sourceChoice }: PlanterParts,
@@ -53,7 +53,7 @@ export async function plant(
     return below
   }
 
-  /** Where that is another by now, what was saved of it is gone, and what is there is new. */
+  /** Makes a directory a saved base. If another mount or target is there by now, the saved entries are gone, and those there are new. */
   async function begin({ mountId, link }: SavedBase, parent: Directory, base: Directory): Promise<void> {
     const { mount } = base
     mount.base = base
@@ -66,7 +66,7 @@ export async function plant(
   }
 }
 
-/** Returns what is believed of what was saved. */
+/** Returns the known entry for a saved one. */
 export function entryAsMeant({ kind, ino, stat }: Entry, { isNumbered }: Meaning): Entry {
   return isNumbered ? { kind, ino, stat } : { kind, ino: 0, stat: stat && { ...stat, btimeMs: 0 } }
 }

@@ -6,7 +6,7 @@ import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { SavedBase, SavedDirectory } from './format.ts'
 
-/** What a walk has seen in directories of which no stat is kept. */
+/** The listings that a walk has made of directories without kept stats. */
 export type Seen = ReadonlyMap<Directory, Listing>
 
 const UNSEEN: Stat = {
@@ -21,7 +21,7 @@ const UNSEEN: Stat = {
   btimeMs: 0,
 }
 
-/** Returns what is believed below a top: those of one level before those of the next. */
+/** Returns the known directories from a top on, those of one level before those of the next. */
 export function savedDirectories(
   tree: Pick<Tree, 'peek'>,
   top: Directory,
@@ -42,7 +42,7 @@ export function savedDirectories(
         return
       }
       const base = baseAt(entry)
-      // Of what is told of a base its own listing says all.
+      // A base's own listing says all that is reported of the base.
       const self = base === undefined ? savedEntry(entry, now, since) : { kind: entry.kind, ino: entry.ino }
       all.push({ parent, self: pack([[name, self]]), base, entries: '' })
       directories.push(entry)
@@ -72,16 +72,16 @@ function baseAt(directory: Directory): SavedBase | undefined {
 }
 
 /**
- * Returns what is saved of an entry. What may have changed after it was looked at is saved with times that are like no other: so it is told as changed.
+ * Returns an entry as it is saved. One that may have changed after it was looked at is saved with times like no other, and so reported as changed.
  *
- * @param now what was seen of it just now, which may be another, or newer than what has been told
- * @param doubtedSince ms since the epoch: what has changed from then on has not been told for sure
+ * @param now the entry seen just now, which may be another, or newer than what has been reported
+ * @param doubtedSince ms since the epoch: changes from then on may not have been reported
  */
 export function savedEntry({ kind, ino }: Entry, now: Entry | undefined, doubtedSince: number): Entry {
   const isIt = now?.kind === kind && (ino === 0 || now.ino === ino)
   const stat = isIt ? now.stat : undefined
   const saved = { kind, ino: ino || (isIt ? now.ino : 0) }
   if (stat !== undefined && !mayBeChangedSince(stat, doubtedSince)) return { ...saved, stat }
-  // Of a directory its mode tells whether it is otherwise, and of all else its times. Nothing has a mode of 0, which has no type.
+  // A changed directory is known by its mode, all else by its times. No entry has a mode of 0, which has no type.
   return { ...saved, stat: { ...(stat ?? UNSEEN), mode: 0, mtime: UNLIKE_ANY } }
 }

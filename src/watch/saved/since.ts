@@ -14,13 +14,13 @@ export interface SinceParts extends PlanterParts {
   reporter: Pick<Reporter, 'trouble'>
 }
 
-/** What was saved of a root that is to be compared. */
+/** The saved state of a root that is to be compared. */
 export interface Remembered {
   readonly kind: SavedRoot['kind']
   /** ms since the epoch: see {@link Saved.toldUntil}. */
   readonly toldUntil: number
   readonly root: SavedRoot
-  /** The names that lead from `root` to it: none, or it lay in the tree of another root. */
+  /** The names that lead from `root` to it: none, unless it lay in the tree of another root. */
   readonly names: readonly string[]
   readonly meaning: Meaning
 }
@@ -28,8 +28,8 @@ export interface Remembered {
 const AS_NEW = 'all that is there is told as new; the next save() writes one that can be compared'
 
 /**
- * The snapshot that `since` names, while the roots given to watch() are watched for the first time. What of it cannot be compared is said, and what is there then is
- * told as new.
+ * The snapshot that `since` names, while the roots given to watch() are watched for the first time. A root that cannot be compared is reported as trouble, and all
+ * that is there then as new.
  */
 export class Since {
   readonly #parts: SinceParts
@@ -44,7 +44,7 @@ export class Since {
     this.#path = path
   }
 
-  /** Whether what is there is told, as it differs from what was saved. */
+  /** True: the roots are being compared, and what differs from the snapshot is reported. */
   get isOpen(): boolean {
     return this.#isOpen
   }
@@ -62,7 +62,7 @@ export class Since {
     }
   }
 
-  /** All roots have been compared: what was saved is needed no more. */
+  /** Drops the snapshot, as all roots have been compared. */
   close(): void {
     this.#isOpen = false
     this.#saved = undefined
@@ -91,7 +91,7 @@ export class Since {
     }
     const isSameBoot = saved.bootId !== '' && saved.bootId === this.#bootId
     const { toldUntil } = saved
-    // What is not there any more was on the filesystem that it was on.
+    // A root that is not there any more counts as on its saved filesystem.
     const now = (await this.#parts.saving.filesystemOf(path).catch(() => undefined)) ?? root.filesystem
     const likeness = root.kind === 'absent' ? 'same' : likenessOf(root.filesystem, now, isSameBoot)
     if (likeness !== 'another')
@@ -107,7 +107,7 @@ export class Since {
     return undefined
   }
 
-  /** What was saved of a directory is believed of it, which is empty. False: it was none. */
+  /** Adds the saved entries to a root, which is empty in the tree. Resolves to false if it was not saved as a directory. */
   async plant(top: Directory, { root, meaning, names }: Remembered): Promise<boolean> {
     if (root.kind !== 'directory') return false
     const isFound = await plant(this.#parts, top, root.directories, meaning, names)
@@ -115,12 +115,12 @@ export class Since {
     return isFound
   }
 
-  /** What was saved of a root that is a file. */
+  /** Returns the saved entry of a root that is a file. */
   fileOf({ root, meaning }: Remembered): Entry | undefined {
     return root.kind === 'file' ? entryAsMeant(root.entry, meaning) : undefined
   }
 
-  /** A directory is a file by now, or the other way round. */
+  /** Reports that a directory is a file by now, or the other way round. */
   refuseKind(path: string, { kind }: Remembered): void {
     this.#refuse('ENODATA', `'${textOf(path)}' was a ${kind} when it was saved: ${AS_NEW}`)
   }
