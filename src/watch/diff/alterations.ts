@@ -3,7 +3,7 @@ import { isSameEntry, keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Diff } from './diff.ts'
 
-/** Tells of what is where it is believed to be whether it is otherwise than it was: written, another's, or another. */
+/** Reports entries that are in place and differ from what is known: written, with another mode or owner, or replaced. */
 export class Alterations {
   readonly #diff: Diff
 
@@ -11,7 +11,7 @@ export class Alterations {
     this.#diff = diff
   }
 
-  /** @param since ms since the epoch: what was done before has been told */
+  /** Reports how an entry in place differs. @param since ms since the epoch: all changes before have been reported */
   tell(directory: Directory, name: string, before: Entry, now: Entry, since: number): void {
     const { tree, editor } = this.#diff
     if (!tree.isAttached(directory) || !isSameEntry(tree.entriesOf(directory).get(name), before)) return
@@ -24,18 +24,18 @@ export class Alterations {
       editor.alter('modify', directory, name, after)
   }
 
-  /** The same of a directory. */
+  /** Reports how a directory differs. */
   tellDirectory(directory: Directory, after: Entry, since: number): void {
     const altered = alteration(directory, after, since)
     const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
-    // One that is kept beyond that is what it was, and never what it is.
+    // Elsewhere a stat would stay what the directory was, and never be what it is.
     directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#diff.editor.alter('attrib', parent, name, directory)
   }
 
-  /** The same of what has been moved here, but for what that does to it. Of directories their own listings tell. */
+  /** Reports how a moved entry differs, but for what a rename does to it. Directories are reported by their own listings. */
   tellMoved(directory: Directory, name: string, before: Entry, after: Entry): void {
     if (after instanceof Directory) return
     const altered = alterationOfMoved(before, after)
@@ -45,8 +45,8 @@ export class Alterations {
   }
 
   /**
-   * Leaves in doubt an entry that was told before anybody had seen it. It may be another than a listing shows, which its event is still to tell, and a look
-   * behind the events says which. The listing at hand, if it is no look or poll, is noted as ahead of events by now.
+   * Leaves an entry in doubt that was reported before it was seen. The listing may show another entry, which its event is still to report, and a look behind
+   * the events tells them apart. The listing at hand, unless it is a look or a poll, is noted by now as ahead of events.
    */
   #leaveInDoubt(directory: Directory, name: string, before: Entry, after: Entry): Entry {
     const { scans, rechecks } = this.#diff.pending
@@ -56,8 +56,8 @@ export class Alterations {
   }
 
   /**
-   * Since it was saved, that is, as far as its times tell: a rename, a chmod or another link set the ctime, and so does who writes and puts the mtime back. Nobody has told which of
-   * them it was, so all of it is told.
+   * Returns true if a file may have been written since it was saved, as far as its times tell. A rename, a chmod or another link sets the ctime, and so does a
+   * write whose mtime is put back. Nothing tells which of them it was, so all of it is reported.
    */
   #mayBeWritten({ stat: before }: Entry, { kind, stat: after }: Entry): boolean {
     const { isSaved } = this.#diff.options

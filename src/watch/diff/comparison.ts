@@ -9,18 +9,18 @@ import { type Move, matchArrivals } from './match_moves.ts'
 import type { Refusal } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
-/** What of that which is believed was not found as it is believed, and what was found besides. It moves nothing: it packs what is new as it was found, says which times are not to be believed, and marks what it has looked at. */
+/** Finds how a snapshot differs from the tree. It moves nothing: it packs new directories as found, marks doubted times, and marks what it has looked at. */
 export class Comparison {
   readonly #diff: Diff
   readonly #all: readonly SnapshotDir[]
-  // Of what is polled for want of a watch: all that was done before has been told.
+  // ms since the epoch, for directories polled for want of a watch: all changes before have been reported.
   readonly #sinces = new Map<Directory, number>()
   /** Entries that are new, or not where they were: each directory before those found in it. */
   readonly moves: Move[] = []
   /** Entries that are not where they were. No listing says where a directory among them is. */
   readonly gone: Located[] = []
   readonly altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
-  /** Directories that are where they were, and of which their parent's listing tells all there is to tell. */
+  /** Directories that are where they were, with their entries in the parent's listing: that tells all there is to tell. */
   readonly unlisted: Array<[directory: Directory, entry: Entry]> = []
 
   constructor(diff: Diff, all: readonly SnapshotDir[]) {
@@ -48,19 +48,19 @@ export class Comparison {
       this.gone.push({ directory: entry.parent as Directory, name: entry.name, entry })
   }
 
-  /** ms since the epoch: what was done in a directory before has been told. */
+  /** Returns ms since the epoch: all changes in a directory before have been reported. */
   since(directory: Directory): number {
     const { source, since, comparedSince } = this.#diff.options
     const { mount, wd } = directory
-    // What is polled lies above it: of what is written in there, its events tell. But one that got its watch when it could not be read is polled until it is.
+    // Only a directory above is polled: events report writes in this one. But one that got its watch when it could not be read is polled until it is.
     if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
       return Number.POSITIVE_INFINITY
     return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
   }
 
   /**
-   * What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it: a poll leaves out what
-   * has not changed, and a look goes into nothing that is watched.
+   * Keeps the subdirectories that have no listing of their own as they were, but for what their parent's listing says of them: a poll leaves out
+   * unchanged directories, and a look goes into no watched ones.
    */
   #keepUnlisted(found: SnapshotDir): void {
     const { match, target } = found
@@ -71,13 +71,13 @@ export class Comparison {
       const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
       if (target?.isLook && !isSeen) continue
       this.#diff.matching.keep(directory)
-      // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
+      // A base has its own listing, which tells; and events report the names that they are about.
       const isOurs = directory.mount === match.mount && found.covers(directory.name)
       if (entry !== undefined && isOurs) this.unlisted.push([directory, entry])
     }
   }
 
-  /** What of a directory's entries is not where it was, and what is altered. */
+  /** Collects a directory's entries that are new, gone or altered. */
   #compare(found: SnapshotDir): void {
     const { match, listing } = found
     if (match === undefined || listing === undefined) return
@@ -86,7 +86,7 @@ export class Comparison {
     const toldUntil = match.mount.leftover.get(match)
     if (toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
     const isListing = found.target?.names === undefined
-    // Where it could not be read to its end before, events or that part of it have told of some.
+    // A directory that could not be read to its end before has some entries, from events or from that part.
     if (isListing && !match.isListed && match.isEmpty) {
       found.isNew = true
       if (!this.#pack(found))
@@ -95,11 +95,11 @@ export class Comparison {
     }
     const doubtedSince = this.#doubtedSince(match)
     const { recursive, hidesSome, followsLinks } = this.#diff.rules
-    // Where directories are not gone into, they are entries as all others, and no listing of their own tells that they are there.
+    // Directories that the scan does not go into are entries like all others, and have no listing of their own.
     const isAll = isListing && recursive && !hidesSome && !followsLinks
     const isTrusted = doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)
     if (isAll && listing.filesCount > 0 && isTrusted && match.isPackedAs(listing.packedFiles)) {
-      // All is as it was. Of what was saved no more is kept than is needed.
+      // All is as it was. The saved stats are dropped, if none is to be kept.
       if (this.#diff.options.isSaved && !keepsStat(match)) match.takePacked(withoutStats(listing.packedFiles))
       return
     }
@@ -109,11 +109,11 @@ export class Comparison {
       if (entry instanceof Directory || !found.covers(name)) continue
       const now = found.entries.get(name)
       if (now === undefined) {
-        // Where what has left is, its arrival tells.
+        // The arrival of an entry that has left tells where it is.
         if (this.#diff.pending.moves.from(match, name) === undefined)
           this.gone.push({ directory: match, name, entry })
       } else if (this.#isDirectory(found, name, now)) {
-        // Until now it was not gone into: it makes way for what was found there, if anything was.
+        // The scan did not go into it until now: it makes way for the directory found there, if one was.
         if (entry.kind !== 'directory') this.gone.push({ directory: match, name, entry })
       } else if (!mayBeSame(entry, now)) {
         if (!this.#isLeftToEvents(found, match, entry, now)) this.gone.push({ directory: match, name, entry })
@@ -134,8 +134,8 @@ export class Comparison {
   }
 
   /**
-   * Where events were lost, a file that was changed since the last moment up to which all had been told may have been written again after it was looked
-   * at, within the same tick of the clock that stamps it. So its times are as good as others.
+   * Returns ms since the epoch: known times from then on are in doubt. If events were lost, a file changed after the last moment up to which all was reported
+   * may have been written again after the look, within the same tick of the clock that stamps it.
    */
   #doubtedSince(directory: Directory): number {
     const { statAll, since } = this.#diff.options
@@ -152,7 +152,7 @@ export class Comparison {
     }
   }
 
-  /** Whether a directory, of which nothing is believed and nothing is told, is taken as it was found. */
+  /** Takes a new directory into the tree as the walker packed it, if nothing of it is to be reported. Returns false if that cannot be done. */
   #pack(found: SnapshotDir): boolean {
     if (!this.#isPackable(found)) return false
     const { match, listing } = found
@@ -169,8 +169,8 @@ export class Comparison {
   }
 
   /**
-   * A look after an event is about what there is: what is written, other events tell, or a poll if there is one. (Where there is none, another
-   * file than was believed is told: what was told of the name may have been about the one before.)
+   * Returns true if a look leaves a changed file to others: a look after an event is about which entries there are; other events report writes, or a poll.
+   * (Without a poll another file than the known one is reported: the events of the name may have been about the one before.)
    */
   #isLeftToEvents(found: SnapshotDir, { mount }: Directory, before: Entry, now: Entry): boolean {
     const isLook = found.target?.isLook === true
@@ -178,13 +178,13 @@ export class Comparison {
     return isLook && isFile && mount.usesInotify && mount.usesPolling
   }
 
-  /** Whether what was found at a name is gone into: then it has a listing of its own. */
+  /** Returns true if the scan goes into the directory found at a name: then it has a listing of its own. */
   #isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
     if (bases?.has(name)) return true
     return kind === 'directory' && this.#diff.rules.recursive && refused?.has(name) !== true
   }
 
-  /** What it lies in may have been taken in before it was known that it is refused. */
+  /** Takes in a refused mount, whose parent may have been taken in before the refusal was known. */
   #arriveRefused({ parent, name, ino }: Refusal): void {
     if (this.#all.includes(parent) || parent.match === undefined) return
     const known = this.#diff.tree.entriesOf(parent.match).get(name)
@@ -203,7 +203,7 @@ export class Comparison {
       this.moves.push({ to, name, entry, from: undefined, isFree: at.isNew, isDone: false })
   }
 
-  /** Whether it is a link that is to be followed, and nobody has looked where it leads. */
+  /** Returns true if an entry is a link to be followed and the scan has not looked where it leads. */
   #isUnresolved({ kind }: Entry): boolean {
     return kind === 'symlink' && this.#diff.rules.followsLinks && !this.#diff.snapshot.isResolved
   }
@@ -216,7 +216,7 @@ export class Comparison {
     if (at.match !== undefined) this.#diff.pending.work.look(at.match, name)
   }
 
-  /** What was in a directory that was not found may have been found elsewhere. */
+  /** Adds the entries in a lost directory to those that are gone: they may have been found elsewhere. */
   #searchLost(lost: Directory): void {
     for (const directory of this.#diff.tree.within(lost)) {
       this.#doubt(directory, this.#doubtedSince(directory))

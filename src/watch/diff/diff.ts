@@ -6,7 +6,7 @@ import type { DiffOptions } from './diff_options.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
-/** The objects that hold one snapshot against the tree. */
+/** The objects that compare one snapshot with the tree. */
 export interface Diff {
   readonly tree: Tree
   readonly rules: Rules
@@ -14,6 +14,6 @@ export interface Diff {
   readonly options: DiffOptions
   readonly snapshot: Snapshot
   readonly matching: MoveMatcher
-  /** All that is told goes through it. */
+  /** Makes all changes that are reported. */
   readonly editor: TreeEditor
 }

@@ -1,30 +1,30 @@
 import type { Source } from '../report/change.ts'
 import type { Directory } from '../tree/directory.ts'
 
-/** How what is found is held against what is believed. */
+/** The way in which a snapshot is compared with the tree. */
 export interface DiffOptions {
   source: Source
   /** See {@link alteration} in entry.ts. */
   since: number
-  /** The same, of directories that were compared already, since then: when what is listed was listed before, and has to be listed again. */
+  /** By directory: the moment that replaces `since` if the directory was compared already and has to be listed again. */
   comparedSince?: Map<Directory, number> | undefined
-  /** Names alone count: a root that came back is another directory, with others in it. */
+  /** True: names alone count, as a root that came back is another directory, with others in it. */
   matchByName: boolean
-  /** Nothing is told: what is found is what there was when watching began. */
+  /** True: nothing is reported, as the snapshot shows what there was when watching began. */
   baseline: boolean
-  /** Then whoever asked tells all of it as new: what is done from now on is to be told. */
+  /** True, with a baseline: the caller reports all of it as new, and changes from now on are to be reported. */
   isToldLater: boolean
-  /** Names that events have told of since the survey began. */
+  /** The names that events were about since the survey began. */
   eventNames?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
-  /** What was not listed is as it is believed to be: a poll has found no directory that has come, gone or moved. */
+  /** True: directories that were not listed are as known: a poll has found no directory that has come, gone or moved. */
   isPartial?: boolean
-  /** Every entry is looked at: events have been lost, and its times must tell what has changed. */
+  /** True: every entry is looked at, as events were lost and its times must tell what has changed. */
   statAll: boolean
-  /** What is believed was saved, each entry with its stat: so that is compared, and directories that have moved are known by their inode numbers, since none has a watch. */
+  /** True: the tree is a saved one, with a stat of each entry to compare. Moved directories are known by their inode numbers, since none has a watch. */
   isSaved?: boolean
 }
 
-/** All that was found by looking, whenever it came about, is told. */
+/** Reports all differences that a look has found, whenever they came about. */
 export const RESCAN: DiffOptions = {
   source: 'rescan',
   since: Number.POSITIVE_INFINITY,
@@ -34,5 +34,5 @@ export const RESCAN: DiffOptions = {
   statAll: false,
 }
 
-/** What was saved is held against what is there. */
+/** Compares the saved tree with what is there. */
 export const SAVED: DiffOptions = { ...RESCAN, source: 'snapshot', statAll: true, isSaved: true }

@@ -8,13 +8,13 @@ import type { Alterations } from './alterations.ts'
 import type { Diff } from './diff.ts'
 import type { Move } from './match_moves.ts'
 
-/** Moves that wait for each other, each with its frames on the stack. */
+/** The most moves that wait for each other, each with its frames on the stack. */
 const MAX_CHAIN = 1000
 
 /**
- * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
- * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
- * deleted, and made again where it belongs, with all that is believed of it; but what has each other's place is exchanged.
+ * Turns the known tree into the found one, a change at a time: at any moment the tree is what was reported. An entry in the way makes way first, by
+ * going where it belongs. If it cannot, because its own place is not free or not there yet, it is reported as deleted, and made again where it belongs,
+ * with all that is known of it. Entries that have each other's places are exchanged.
  */
 export class EditScript {
   readonly #tree: Tree
@@ -26,7 +26,7 @@ export class EditScript {
   readonly #moveOf = new Map<Directory, Move>()
   /** Moves whose entry is still to leave its place, by that place. */
   readonly #leaving = new Map<Directory, Map<string, Move>>()
-  /** Directories that have been told as deleted, and are to be made again. */
+  /** Directories that were reported as deleted, and are to be made again. */
   readonly #removed = new Set<Directory>()
   readonly #beingPlaced = new Set<Move>()
 
@@ -37,7 +37,7 @@ export class EditScript {
     this.#alterations = alterations
   }
 
-  /** @param gone what is not where it was; of it, what moves is gone already when its turn comes */
+  /** Makes all changes. @param gone the entries that are not where they were; those that move have left already when their turn comes */
   run(moves: readonly Move[], gone: readonly Located[]): void {
     this.#gone = gone
     for (const move of moves) {
@@ -59,12 +59,12 @@ export class EditScript {
     for (const each of this.#removed) this.#tree.drop(each)
   }
 
-  /** Returns true for a directory that was told to be at a place where it was not before. */
+  /** Returns true for a directory that was reported at a place where it was not before. */
   hasPlaced(directory: Directory): boolean {
     return this.#moveOf.get(directory)?.isDone === true
   }
 
-  /** It is nowhere any more. */
+  /** Deletes an entry that is nowhere any more. */
   delete(at: Located): void {
     const { directory, name, entry } = at
     if (!this.#tree.isAttached(directory) || !isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
@@ -82,7 +82,7 @@ export class EditScript {
       if (move.isFree && move.from === undefined) this.#put(move, undefined)
       else if (!this.#exchange(move)) {
         this.#makeWay(to, name)
-        // All may be otherwise now.
+        // That may have changed everything.
         if (!move.isDone && this.#isInPlace(to)) this.#put(move, this.#tree.entriesOf(to).get(name))
       }
     }
@@ -102,7 +102,7 @@ export class EditScript {
     const { to, name, entry } = move
     const isReplaced = occupant !== undefined && this.#mayReplace(move, occupant)
     if (isReplaced) this.#forget(to, name)
-    // With it may go what is being placed.
+    // The entry being placed may go with the occupant.
     else if (occupant !== undefined) this.#remove({ directory: to, name, entry: occupant })
     const { from } = move
     this.#finish(move)
@@ -117,7 +117,7 @@ export class EditScript {
     } else this.#editor.create(to, name, kept(to, entry))
   }
 
-  /** As rename(2) has it, and as a new version of a file does. */
+  /** Returns true if the entry may replace the occupant, as by rename(2), or as a new version of a file. */
   #mayReplace({ entry, from }: Move, occupant: Entry): boolean {
     if (!(entry instanceof Directory))
       return occupant.kind !== 'directory' && (from !== undefined || occupant.kind === entry.kind)
@@ -139,7 +139,7 @@ export class EditScript {
     this.#editor.place(to, name, directory)
   }
 
-  /** What has each other's place, two or more in a circle, gets it. */
+  /** Exchanges entries that have each other's places, two or more in a circle. Returns false if there is no circle. */
   #exchange(first: Move): boolean {
     const circle = this.#circleFrom(first)
     if (circle === undefined) return false
@@ -154,11 +154,11 @@ export class EditScript {
     return true
   }
 
-  /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
+  /** Returns moves that each go to the place of the next, the last to that of the first. undefined: they form no circle, or one entry lies in another. */
   #circleFrom(first: Move): Move[] | undefined {
     const circle = new Set<Move>()
     for (let move: Move | undefined = first; move !== first || circle.size === 0; ) {
-      // It runs into another circle, or is too long to be followed from each of its moves.
+      // The chain runs into another circle, or is too long to be followed from each of its moves.
       if (move?.from === undefined || circle.has(move) || circle.size >= MAX_CHAIN) return undefined
       circle.add(move)
       move = this.#leaving.get(move.to)?.get(move.name)
@@ -169,7 +169,7 @@ export class EditScript {
     return all.length > 1 && !all.some(isInside) ? all : undefined
   }
 
-  /** What has this name goes where it belongs, if it can. */
+  /** Moves the entry with this name to where it belongs, if that can be. */
   #makeWay(directory: Directory, name: string): void {
     const leaving = this.#leaving.get(directory)?.get(name)
     if (leaving !== undefined) {
@@ -180,7 +180,7 @@ export class EditScript {
     if (occupant instanceof Directory) this.#rescue(occupant)
   }
 
-  /** What was found elsewhere leaves a directory that goes. */
+  /** Moves entries that were found elsewhere out of a directory that goes. */
   #rescue(directory: Directory): void {
     for (const move of this.#leavingWithin(directory)) this.#place(move)
   }
@@ -191,7 +191,7 @@ export class EditScript {
     return [...moves.filter(isOfDirectory), ...moves.filter((move) => !isOfDirectory(move))]
   }
 
-  /** It goes from this name: what was found elsewhere, the entry itself or what lies in it, is made again there. */
+  /** Removes an entry. If it, or an entry in it, was found elsewhere, that is made again there. */
   #remove(at: Located): void {
     const { directory, name, entry } = at
     const isFound = this.#forget(directory, name)
@@ -208,7 +208,7 @@ export class EditScript {
       this.#editor.takeOut({ directory, name, entry })
       if (entry instanceof Directory) this.#removed.add(entry)
     }
-    // That has been told: it is not to be made again with what it is in.
+    // These were reported as gone: they are not to be made again with the directory that they are in.
     for (const { directory, name, entry } of gone) {
       if (!isSameEntry(this.#tree.entriesOf(directory).get(name), entry)) continue
       this.#editor.takeOut({ directory, name, entry })
@@ -218,7 +218,7 @@ export class EditScript {
     else this.#tree.drop(entry)
   }
 
-  /** What was to leave this name is made again where it was found. Whether there was anything. */
+  /** Has the entry that was to leave this name made again where it was found. Returns false if there was none. */
   #forget(directory: Directory, name: string): boolean {
     const leaving = this.#leaving.get(directory)?.get(name)
     if (leaving === undefined) return false

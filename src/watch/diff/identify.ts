@@ -6,19 +6,19 @@ import type { Diff } from './diff.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 import { twinsIn } from './twins.ts'
 
-/** Which known directories the directories of a snapshot are, and which of them tell nothing. */
+/** The directories of a snapshot, each with the known directory that it is, without those that tell nothing. */
 export interface Identified {
-  /** Those that are to be compared, parents first. */
+  /** The directories to be compared, parents first. */
   found: SnapshotDir[]
   roots: Map<Directory, RootFinding>
   /**
-   * Something had moved when it was looked into, or a link led elsewhere than a moment before, so that nobody knows what has become of what is in it. It may
-   * be back before anybody looks at its name again, and such a look goes by no times: of what was written in it the events may have been lost.
+   * True: a directory had moved when the walker came to it, or a link led elsewhere than a moment before, so that nobody knows what has become of its entries. It
+   * may be back before its name is looked at again, and such a look goes by no times: the events of writes in it may have been lost.
    */
   isIncomplete: boolean
 }
 
-/** Says of each directory of a snapshot which one it is. Changes nothing but inode numbers and the mount that a root lies on. */
+/** Finds the known directory for each directory of a snapshot. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
   readonly #diff: Diff
   readonly #children = new Map<Directory, Map<string, Directory>>()
@@ -41,7 +41,7 @@ export class Identification {
     return this.#result
   }
 
-  /** Whether it is to be compared: decided once, since what lies in it may come first. */
+  /** Returns true if a directory is to be compared. That is decided once, since a directory in it may come first. */
   #decide(found: SnapshotDir): boolean {
     const known = this.#decided.get(found)
     if (known !== undefined) return known
@@ -53,7 +53,7 @@ export class Identification {
 
   #drop(found: SnapshotDir): void {
     this.#decided.set(found, false)
-    // Unless that is another's that is still to be found.
+    // The wd stays if it belongs to another directory that is still to be found.
     this.#diff.tree.disown(found.listing?.wd ?? 0)
   }
 
@@ -63,10 +63,10 @@ export class Identification {
     if (requested !== undefined) {
       if (!this.#diff.tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
-      // It may have been renamed since it was scanned. But what was come by in a listing is where that says, and may be another then.
+      // The directory may have been renamed since the scan. But one met in a listing is where the listing says, and may be another.
       if (found.parent?.listing === undefined) {
         const above = snapshot.wayTo(requested.parent)
-        // What was asked for as well, and is not there, says nothing of what lies in it.
+        // A parent that was asked for as well, and is not there, says nothing of the directories in it.
         const isThere = above.listing === undefined || this.#decide(above)
         found.parent = isThere ? above : snapshot.wayAround(requested.parent)
         found.name = requested.name
@@ -75,25 +75,25 @@ export class Identification {
     const { parent } = found
     if (parent?.match === undefined) return false
     if (isLinkEnd(found) && parent.isRead && parent.covers(found.name)) {
-      // What the directory shows at this name is no link any more, and has a listing of its own.
+      // The entry at this name is no link any more, and has a listing of its own.
       if (parent.entries.get(found.name)?.kind !== 'symlink') return false
-      // Whoever has looked where it leads says so: it may have come to lie in what it leads to.
+      // The scan has looked where it leads, and does not follow it: it may have come to lie in the directory that it leads to.
       if (snapshot.isResolved && parent.bases?.has(found.name) !== true) return false
     }
-    // Of what was adopted before, all is known.
+    // All is known of a directory that was adopted before.
     if (parent.listing === undefined && !this.#diff.tree.isAttached(parent.match)) return false
     return found.target?.isLook === true && requested !== undefined
       ? this.#look(found, requested)
       : this.#below(parent, parent.match, found)
   }
 
-  /** Whether it is still the same directory, the caller decides. */
+  /** Identifies a root. The caller decides whether it is still the same directory. */
   #root(found: SnapshotDir, top: Directory): boolean {
     const { listing } = found
     if (listing === undefined) return false
     this.#result.roots.set(top, findingOf(listing))
     if (listing.error !== 0) return this.#failedRoot(found, top, listing)
-    // Another by now: whoever notices that compares all of it, and not the names that were looked at.
+    // Another directory by now: the caller that notices it compares all of it, and not the names that were looked at.
     if (found.target?.isLook && top.ino !== 0 && top.ino !== listing.ino) return false
     found.parent = undefined
     top.ino = listing.ino
@@ -102,7 +102,7 @@ export class Identification {
     return true
   }
 
-  /** What was being watched, and cannot be read just now, is what it was, as far as anybody can tell. (Whoever looks for a root that is lost, or still to come, tries again.) */
+  /** Keeps a watched root that cannot be read just now as the one it was. (A root that is lost, or still to come, is looked for again by others.) */
   #failedRoot(found: SnapshotDir, top: Directory, { error, ino }: Listing): boolean {
     if (!mayPass(-error) || !top.isListed || !this.#diff.tree.isPresent(top)) return false
     if (ino !== 0 && ino !== top.ino) return false
@@ -125,7 +125,7 @@ export class Identification {
     return false
   }
 
-  /** Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount. */
+  /** Has a link looked at again: since the scan saw where it leads, another link may have taken its place, and lead to where it lies, or to another mount. */
   #leadsElsewhere(parent: Directory, name: string, known: Directory | undefined): void {
     this.#diff.pending.work.look(parent, name)
     if (known === undefined) return
@@ -133,7 +133,7 @@ export class Identification {
     this.#result.isIncomplete = true
   }
 
-  /** @param directory what the parent is */
+  /** Identifies a directory below another. @param directory the known directory of `parent` */
   #below(parent: SnapshotDir, directory: Directory, found: SnapshotDir): boolean {
     const { name, listing } = found
     const { work, rechecks } = this.#diff.pending
@@ -146,13 +146,13 @@ export class Identification {
     }
     if (listing.isGone) {
       if (known !== undefined) this.#onGone(parent, found, known)
-      // Of what a new link leads to, nobody tells where it is by now.
+      // No event tells where the end of a new link is by now.
       else if (isLinkEnd(found)) work.look(directory, name)
-      // Nor of what was asked for by its path, if not it has moved but what it lies in. Where a new directory is by now that was come by otherwise, its events tell.
+      // Nor where a directory asked for by its path is, if one above it has moved. Events tell where a new directory is that was met in a listing.
       else if (found.target !== undefined) rechecks.add(directory, name)
       return false
     }
-    // What could not be opened just now has no number, and is what it was, as far as anybody can tell.
+    // A directory that could not be opened just now has no inode number, and counts as the known one.
     const isUnseen = known !== undefined && listing.ino === 0 && mayPass(-listing.error)
     if (isLinkEnd(found) && !isUnseen && !isSeenEnd(found, listing, known)) {
       this.#leadsElsewhere(directory, name, known)
@@ -162,7 +162,7 @@ export class Identification {
     return true
   }
 
-  /** It was there when what it lies in was listed, as far as that was. */
+  /** Keeps a vanished directory in doubt, unless its parent's listing shows that it was gone already. */
   #onGone(parent: SnapshotDir, found: SnapshotDir, known: Directory): void {
     const { name } = found
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
@@ -172,7 +172,7 @@ export class Identification {
     this.#result.isIncomplete = true
   }
 
-  /** Another mount begins here. Where it was scanned, that tells; otherwise it is looked at when this is done. */
+  /** Handles a directory where another mount begins. If the mount was scanned, its own listing tells; otherwise it is looked at afterwards. */
   #meet(parent: SnapshotDir, directory: Directory, found: SnapshotDir, known: Directory | undefined): void {
     const { name, listing } = found
     if (parent.refused?.has(name) || parent.bases?.has(name)) return
@@ -207,7 +207,7 @@ export class Identification {
   }
 }
 
-/** Whether it is the directory that the link was seen to lead to. */
+/** Returns true if it is the directory that the link was seen to lead to. */
 function isSeenEnd(found: SnapshotDir, listing: Listing, known: Directory | undefined): boolean {
   if (found.isOnOtherMount) return false
   const leadsTo = found.target?.leadsTo
@@ -215,7 +215,7 @@ function isSeenEnd(found: SnapshotDir, listing: Listing, known: Directory | unde
   return known !== undefined && (known.mount.numbersPass || listing.ino === known.ino)
 }
 
-/** Whether it is what a symlink that is followed leads to. */
+/** Returns true if it is the end of a followed symlink. */
 function isLinkEnd({ isBase, mount }: SnapshotDir): boolean {
   return isBase && mount.isLinked
 }

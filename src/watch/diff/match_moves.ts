@@ -7,23 +7,23 @@ import type { Located } from '../tree/tree_editor.ts'
 import type { DiffOptions } from './diff_options.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
-/** What is to get to a place where it was not before. */
+/** An entry that is to get to a place where it was not before. */
 export interface Move {
-  /** What it was found in: that may be still to get to its own place. */
+  /** The directory that it was found in, which may be still to get to its own place. */
   to: Directory
   name: string
-  /** What it is there: of a directory, the one that it is in the tree. */
+  /** The entry as found; for a directory, the one in the tree. */
   entry: Entry
   /** undefined: it is new. */
   from: Located | undefined
-  /** Nothing was known of what it was found in: nothing else has its name. */
+  /** True: nothing was known of the directory that it was found in, so no other entry has its name. */
   isFree: boolean
-  /** Of a new directory, with which another mount begins: the symlink that leads there, if one does. */
+  /** For a new directory where another mount begins: the symlink that leads there, if one does. */
   base?: { link: Entry | undefined } | undefined
   isDone: boolean
 }
 
-/** Says which known directory a found one is, and makes one of it if it is none of them. Each is given away once. */
+/** Finds the known directory that a found one is, and makes a new one if there is none. Each known directory is given away once. */
 export class MoveMatcher {
   readonly #tree: Tree
   readonly #options: DiffOptions
@@ -36,7 +36,7 @@ export class MoveMatcher {
     this.#options = options
   }
 
-  /** Whether it was found, wherever that is. */
+  /** Returns true if a directory was found, wherever that is. */
   isFound(directory: Directory): boolean {
     return this.#foundOf.has(directory)
   }
@@ -45,7 +45,7 @@ export class MoveMatcher {
     return this.#kept.has(directory)
   }
 
-  /** It is where it is believed to be, and was not looked into. */
+  /** Notes that a directory is where the tree has it, and was not looked into. */
   keep(directory: Directory): void {
     this.#kept.add(directory)
   }
@@ -55,7 +55,7 @@ export class MoveMatcher {
     this.#foundOf.set(directory, found)
   }
 
-  /** `known`: what is believed to be at its place. */
+  /** Matches a found directory. `known`: the directory known at its place. */
   match(found: SnapshotDir, known: Directory | undefined): void {
     const { listing, mount } = found
     if (listing === undefined) return
@@ -63,18 +63,18 @@ export class MoveMatcher {
     const { matchByName } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
-      // What could not be opened has no number but that which its parent shows. 0: nobody has seen it, so nothing says that it is another.
+      // A directory that could not be opened has only the number that its parent shows. 0: it was never seen, so nothing says that it is another.
       const ino = (listing.error === 0 ? undefined : found.asEntry?.ino) ?? listing.ino
       if (matchByName || known.ino === ino || known.ino === 0 || ino === 0) {
         this.claim(known, found)
         return
       }
     }
-    // A watch is its inode's: two directories cannot have one.
+    // A wd belongs to an inode: two directories cannot share one.
     const watched =
       wd > 0 ? this.#tree.at(wd).find((each) => each.mount === mount && !this.#foundOf.has(each)) : undefined
     const moved = watched ?? this.#unwatchedLike(found, listing)
-    // What it lies in cannot lie in it: that has moved, too, and was not looked at.
+    // A directory cannot lie in itself: the one above has moved, too, and was not looked at.
     if (moved !== undefined && !this.#liesIn(found, moved)) this.claim(moved, found)
     else this.#make(found, listing)
   }
@@ -82,14 +82,14 @@ export class MoveMatcher {
   #unwatchedLike({ mount, asEntry }: SnapshotDir, { wd, ino }: Listing): Directory | undefined {
     const known = asEntry && this.#withIno(mount, ino)
     if (asEntry === undefined || known === undefined || this.#foundOf.has(known)) return undefined
-    // Two that have watches, and not the same, are two.
+    // Two directories with different wds are two.
     if (wd > 0 && known.wd > 0) return undefined
-    // What has a watch above it leaves by an event, which a listing may be older than.
+    // A directory below a watch leaves by an event, which may be newer than the listing.
     if (!mount.usesPolling && known.parent !== undefined && known.parent.wd > 0) return undefined
     return moved(known, asEntry, mount.usesPolling ? 0 : this.#options.since) ? known : undefined
   }
 
-  /** Whether it was found in a directory, as far as it is known where those were found that it lies in. */
+  /** Returns true if it was found below a directory, as far as it is known where the directories above it were found. */
   #liesIn(found: SnapshotDir, directory: Directory): boolean {
     let above = found.parent
     for (let each = above?.match; each !== undefined; ) {
@@ -119,7 +119,7 @@ export class MoveMatcher {
     return found?.mount === mount ? found : undefined
   }
 
-  /** Where watches tell one directory from another, nobody walks through all that is believed to find those that have none. */
+  /** Returns the directories that no watch identifies. If watches identify most, only the uncovered ones: walking through the whole tree would cost too much. */
   #unwatched(mount: WatchedMount): Iterable<Directory> {
     const { base, uncovered } = mount
     if (!mount.usesPolling && !this.#options.isSaved) return uncovered.keys()
@@ -127,7 +127,7 @@ export class MoveMatcher {
   }
 }
 
-/** Finds where files and the like come from, among what is not where it was. */
+/** Finds where arrived files and the like come from, among the entries that are gone. */
 export function matchArrivals(moves: Iterable<Move>, gone: readonly Located[], since: number): void {
   const byIno = new Map<number, Located[]>()
   for (const origin of gone) {

@@ -8,9 +8,9 @@ import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 // forgotten a file, it has another number. On such a mount kind, size, mode, times and name say which entry is which.
 
 /**
- * Learns which polled mounts give other numbers to what has not changed.
+ * Learns which polled mounts give other numbers to unchanged files.
  *
- * @param since ms since the epoch: what was done before had been seen when what is believed was
+ * @param since ms since the epoch: all changes before had been seen when the known entries were
  */
 export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
   for (const [{ listing, entries }, known] of knownIn(snapshot, tree)) {
@@ -18,7 +18,7 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
     if (mount.numbersPass || !mount.usesPolling || listing === undefined) continue
     if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
     const isIt = ino === 0 || ino === listing.ino
-    // Of a root, and of the end of a link, no listing says which one it is.
+    // No listing says which directory a root, or the end of a link, is.
     if (!isIt && mount.base !== known) continue
     for (const [name, entry] of tree.entriesOf(known)) {
       const now = entries.get(name)
@@ -28,7 +28,7 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
   }
 }
 
-/** Where numbers pass, those that are believed say nothing. */
+/** Drops the known numbers on mounts where numbers pass: they say nothing. */
 export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
   for (const [, known] of knownIn(snapshot, tree)) {
     if (!known.mount.numbersPass) continue
@@ -38,7 +38,7 @@ export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
   }
 }
 
-/** What was read, each with the directory that is believed at its place. */
+/** Yields the directories that were read, each with the directory known at its place. */
 function* knownIn({ directories }: Snapshot, tree: Tree): Generator<[SnapshotDir, Directory]> {
   const knownAs = new Map<SnapshotDir, Directory>()
   for (const found of directories) {

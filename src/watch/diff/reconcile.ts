@@ -22,12 +22,12 @@ export interface DiffContext {
   tree: Tree
   rules: Rules
   pending: Pending
-  /** Where no watch is to be had, a poll does. */
+  /** True: directories that cannot be watched are polled. */
   fallsBackToPolling: boolean
 }
 
 export interface Reconciled {
-  /** In the order in which they are told: each can be applied alone. */
+  /** The changes in the order in which they are reported: each can be applied alone. */
   changes: Change[]
   roots: Map<Directory, RootFinding>
   status: WatchStatus
@@ -38,8 +38,8 @@ export interface Reconciled {
 }
 
 /**
- * Holds what a scan has found against what is believed, when both are whole: only then is it known what has moved from where to where. The
- * changes lead from the one to the other; within what was scanned, the tree then is what was found.
+ * Compares a snapshot with the tree, when both are whole: only then is it known what has moved from where to where. The changes lead from the tree
+ * to the snapshot; within the directories scanned, the tree then is what was found.
  */
 export function reconcile(context: DiffContext, snapshot: Snapshot, options: DiffOptions): Reconciled {
   const { tree, rules, pending, fallsBackToPolling } = context
@@ -69,7 +69,7 @@ class Reconciliation {
   run(): Reconciled {
     const { found: all, roots } = this.#identified
     const refusals = this.#diff.snapshot.takeRefusals()
-    // One that could not be read until now: while it could not, a root in it told of itself.
+    // While a directory could not be read, a root in it reported itself.
     for (const { match, isRead } of all)
       if (isRead && match?.isListed === false) this.#diff.editor.enter(match)
     this.#comparison.run(refusals)
@@ -91,7 +91,7 @@ class Reconciliation {
     }
   }
 
-  /** Which watch a directory has now, and what there is to do in it. */
+  /** Notes which watch a directory has now, and what there is to do in it. */
   #cover(found: SnapshotDir): void {
     const { tree, pending, options, snapshot } = this.#diff
     const { match, listing } = found
@@ -100,37 +100,37 @@ class Reconciliation {
       tree.disown(listing.wd)
       return
     }
-    // Names were looked at: that adds no watch.
+    // A look at names adds no watch.
     const isListing = found.target?.names === undefined
     if (isListing) {
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
       if (this.#status.cover(match, listing, untoldSince + CLOCK_SLACK_MS))
         pending.failed.list(match, untoldSince)
-      // There will be more of what was short in a moment.
+      // The shortage may pass in a moment.
       if (listing.isShort) pending.work.list(match)
       if (stale !== undefined) this.#displace(stale, match)
     }
     if (found.isRead && isListing) {
       match.isListed = true
       match.ino = listing.ino
-      // No time says that a directory with this name has another mode: it may have been made with it.
+      // No time tells that a directory with this name has another mode: it may have been made with that mode.
       if (options.matchByName && match.stat === undefined && !found.isMade)
         found.hasOtherOwner = match.owner !== listing.ownerKey
       match.owner = listing.ownerKey
       if (match.mount.base === match) match.mount.identity = listing.identity
-      // Of what events speak nothing was compared.
+      // Names that events are about were not compared.
       if (match.mount.leftover.has(match) && found.except.size === 0)
         match.mount.leftover.set(match, snapshot.startedAt)
-      // A poll takes in what events have told behind its listing, and leaves out what they speak of.
+      // A poll takes in the events reported after its listing, and leaves out the names that they are about.
       if (options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
     }
     // Found by a poll, which adds no watch.
     if (isUnwatched(match)) pending.work.list(match)
-    // Before the first listing is there, nobody believes to know what is at their ends.
+    // Before the first listing nothing is known of the ends of links.
     const { baseline, isToldLater, isSaved, since: savedAt } = options
     const listedAt = baseline && !isToldLater ? Number.POSITIVE_INFINITY : snapshot.startedAt
-    // Of what they lead to, if it is no directory, nothing was saved.
+    // Nothing was saved of the end of a link, if that is no directory.
     const since = isSaved ? savedAt : listedAt
     for (const [name, end] of found.links ?? []) {
       pending.work.follow(match, name, since)
@@ -140,14 +140,14 @@ class Reconciliation {
     }
   }
 
-  /** ms since the epoch: what was written from then on in a directory that could not be listed, or has no watch, events may not have told, nor a listing. */
+  /** Returns ms since the epoch: in a directory that could not be listed, or has no watch, neither events nor a listing may have reported writes from then on. */
   #untoldSince({ isListed }: Directory, isRead: boolean): number {
     const { statAll, since } = this.#diff.options
     if (isRead && (statAll || !isListed)) return this.#diff.snapshot.startedAt - CLOCK_SLACK_MS
     return statAll ? since : this.#diff.pending.consistentUntil - CLOCK_SLACK_MS
   }
 
-  /** An event may be older than what was listed: with its base, all that is new in a mount. */
+  /** Notes that an event may be older than this listing; for a new base, older than all that is new in its mount. */
   #noteScan({ isNew }: SnapshotDir, match: Directory): void {
     const { mount } = match
     if (mount.base === match && isNew) this.#diff.pending.scans.add(mount)
@@ -159,12 +159,12 @@ class Reconciliation {
     return this.#diff.tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
   }
 
-  // One directory has one place in a mount. Where the watch says that this is another that was known elsewhere, that place is out
-  // of date: its event is on the way, or was lost.
+  // A directory has one place in a mount. If the wd says that this one was known elsewhere, that place is out of date: its event
+  // is on the way, or was lost.
   #displace(stale: Directory, directory: Directory): void {
     const { parent, name } = stale
     if (parent === undefined) return
-    // What is there in truth, no event may be left to tell.
+    // No event may be left to tell what is at that place.
     this.#diff.pending.rechecks.add(parent, name)
     let above: Directory | undefined = directory
     while (above !== undefined && above !== stale) above = above.parent
@@ -184,7 +184,7 @@ class Reconciliation {
   #alterDirectory(found: SnapshotDir): void {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#diff.tree.isAttached(match)) return
-    // The directory that it lies in tells of it. What was not saved has been told as new.
+    // The parent's listing tells of a directory in place. One that was not saved was reported as new.
     const hasMoved = this.#script.hasPlaced(match) && !found.isMade
     const isTold =
       hasMoved || (this.#diff.options.isSaved && found.isNew) || found.hasOtherOwner !== undefined

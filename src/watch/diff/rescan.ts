@@ -22,19 +22,19 @@ import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
 
-// Whoever moves directories without a pause is not waited for: what is left in doubt is looked at later.
+// A process that moves directories without a pause is not waited for: directories left in doubt are looked at later.
 const MOST_ATTEMPTS = 64
 
-// So many directories of which nothing was known are taken in at once: what was told of them need not be kept.
+// So many new directories are taken in at once: their listings need not be kept then.
 const PIECE = 4096
 
 /**
- * Asked when a directory has been seen whole, and before any of it is believed: whether it is to be. What is not is forgotten. It is not asked of one of
- * which nothing was known and that has been taken in in pieces.
+ * Decides whether a directory is taken in, once it has been seen whole and before any of it is. If not, it is forgotten. Not asked for a new one that
+ * has been taken in in pieces.
  */
 export type Confirm = () => Promise<boolean>
 
-/** What was seen in a directory, all of it or these names, and what events have spoken of since. */
+/** A listing of a directory, whole or of some names, and the names that events were about since. */
 export interface Look {
   directory: Directory
   names: readonly string[] | undefined
@@ -51,7 +51,7 @@ export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clo
   watchShortage: WatchShortage
 }
 
-/** Scans, reconciles and reports: all that is found out otherwise than by an event ends here. */
+/** Scans, reconciles and reports: all changes that are found otherwise than by an event. */
 export class Rescan {
   readonly #parts: RescanParts
   readonly #walker: TreeWalker
@@ -66,7 +66,7 @@ export class Rescan {
     this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, inotify })
   }
 
-  /** Scans by a walker of one's own: while events go on. */
+  /** Returns a scanner with the caller's own walker, to scan while events go on. */
   scannerWith(walker: TreeWalker): Scanner {
     const { system, tree, rules, settings, inotify, sourceChoice } = this.#parts
     return new Scanner({
@@ -80,17 +80,17 @@ export class Rescan {
     })
   }
 
-  /** See {@link Scanner.scanAhead}: what {@link load} will take in. */
+  /** Scans ahead what {@link load} will take in: see {@link Scanner.scanAhead}. */
   lookAhead(root: string, watching: Watching, patience: Patience): boolean {
     return this.#scanner.scanAhead(root, watching, patience)
   }
 
-  /** What was looked at ahead, and not taken in, is out of date. */
+  /** Drops what was scanned ahead and not taken in: it is out of date. */
   async forgetAhead(): Promise<void> {
     for (const wd of await this.#walker.forgetAhead()) this.#parts.tree.disown(wd)
   }
 
-  /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */
+  /** Takes in all below a root of which nothing is known yet, in pieces, as the walker finds it. */
   async load(top: Directory, options: DiffOptions, confirm?: Confirm): Promise<RootFinding | undefined> {
     const { tree, rules } = this.#parts
     bump([top])
@@ -107,7 +107,7 @@ export class Rescan {
       return true
     }
     const progress = () => {
-      // Where a link leads is not known before all has been walked.
+      // The ends of links are not known before all has been walked.
       if (snapshot.directories.length >= PIECE && !rules.followsLinks) take()
     }
     try {
@@ -124,12 +124,12 @@ export class Rescan {
   }
 
   /**
-   * Lists whole mounts, and tells by what renames and other changes they have become what they are. `unlisted`: what was short, so
-   * that there may be more to be told.
+   * Lists whole mounts, and reports the renames and other changes that turn the tree into what they are. `unlisted`: the shortage by which there may
+   * be more to report.
    *
-   * A directory that moves while the walk is on its way to it is not looked into: it is gone from where it was, and where it is now may have been
-   * walked before. Its rename, of which an event tells, fits what is believed, and nobody would ever know what was done in it before. So all is
-   * listed once more, until nothing has moved.
+   * A directory that moves while the walk is on its way to it is not looked into: it is gone from where it was, and its new place may have been walked
+   * before. The event of its rename fits the known tree, and changes made in it before would never be found. So all is listed once more, until nothing
+   * has moved.
    */
   async reconcile(
     tops: readonly Directory[],
@@ -142,7 +142,7 @@ export class Rescan {
       const begunAt = clock.now() - CLOCK_SLACK_MS
       bump(tops)
       const leftOut = this.#mayLeaveOut(options)
-      // What was saved is compared with what is there, of all entries.
+      // A saved tree is compared in all entries.
       const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
       const snapshot = await this.#scanner.scan(tops, { ...options, since, leftOut })
       if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) {
@@ -180,9 +180,9 @@ export class Rescan {
     await this.#scanner.extend(snapshot, targets, options)
     const { isIncomplete } = this.#take(snapshot, options)
     if (!isIncomplete) return
-    // In what had moved nothing was compared: see reconcile().
+    // Nothing was compared in directories that had moved: see reconcile().
     if (statAll) for (const directory of directories) pending.failed.list(directory, since)
-    // What was to be listed, or looked at, with what it lies in is in doubt by itself: that may have moved, and has a watch where it is found, so that nobody goes into it.
+    // Directories and names are in doubt by themselves: a directory above may have moved, with a watch where it is found, so that no scan goes into it there.
     const { tree } = this.#parts
     for (const each of directories)
       if (each.parent !== undefined && tree.isAttached(each)) pending.rechecks.add(each.parent, each.name)
@@ -190,12 +190,12 @@ export class Rescan {
       if (tree.isAttached(directory)) for (const name of some) pending.rechecks.add(directory, name)
   }
 
-  /** Takes in what a poll has found, and says what it has told. */
+  /** Takes in what a poll has found, and returns the changes. */
   takePoll(snapshot: Snapshot, options: DiffOptions): readonly Change[] {
     return this.#take(snapshot, options).changes
   }
 
-  /** Holds what was seen in some directories against what is believed, and tells how it differs. */
+  /** Compares looks at some directories with the tree, and reports the differences. */
   async takeIn(looks: readonly Look[]): Promise<void> {
     const { tree } = this.#parts
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
@@ -217,7 +217,7 @@ export class Rescan {
     return this.#walker.close()
   }
 
-  /** What is as it was is left out where that can be told, and nobody has to go into it for another reason. */
+  /** Returns what leaves unchanged directories out of a scan. undefined: that cannot be told, or the scan has to go into them for another reason. */
   #mayLeaveOut({ matchByName, isSaved }: DiffOptions): UnchangedDirectories | undefined {
     const { tree, rules } = this.#parts
     if (matchByName || isSaved || rules.hidesSome || rules.followsLinks) return undefined
@@ -249,7 +249,7 @@ export class Rescan {
     return reconciled
   }
 
-  /** The watches that the walk has added are nobody's. */
+  /** Drops a snapshot: the watches that the walk has added belong to no directory. */
   #discard({ directories, unclaimed }: Snapshot): undefined {
     const { tree } = this.#parts
     for (const { listing } of directories) tree.disown(listing?.wd ?? 0)
@@ -269,7 +269,7 @@ function wasFound({ directories }: Snapshot): boolean {
   return directories.some(({ parent, listing }) => parent === undefined && listing?.error === 0)
 }
 
-/** Of one walk, and not of those into what it has come by. */
+/** Leaves out directories of the first walk only, and not of the walks that follow it. */
 function untilNext(lazy: LazyDirectories): LeftOut {
   let walks = 0
   return {
@@ -282,12 +282,12 @@ function untilNext(lazy: LazyDirectories): LeftOut {
   }
 }
 
-/** What is believed of these may be otherwise from now on: not because a poll has found it so. */
+/** Notes that the known entries of these mounts may change from now on, other than by a poll. */
 function bump(directories: Iterable<Directory>): void {
   for (const { mount } of directories) mount.revision++
 }
 
-/** Those that lie below no other. */
+/** Returns the directories that lie below no other. */
 export function topmost(directories: Iterable<Directory>): Directory[] {
   const all = new Set(directories)
   return [...all].filter((directory) => {

@@ -1,13 +1,13 @@
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 /**
- * Where links are followed, a directory may be asked for in several ways, and found as often: it has one place, and what lies in it lies in that. A
- * listing of all that is in there is better than a look. The answer: what is not to count, with all that lies in it.
+ * Returns the directories that are not to count, with all that lies in them. If links are followed, a directory may be asked for in several ways, and found
+ * as often: it has one place, and what lies in it lies in that. A whole listing is better than a look.
  */
 export function twinsIn(directories: readonly SnapshotDir[]): ReadonlySet<SnapshotDir> {
   const dropped = new Set<SnapshotDir>()
   const isDropped = (found: SnapshotDir): boolean => {
-    // As a rule there are none, and a directory may lie thousands of levels deep.
+    // As a rule none is dropped, and a directory may lie thousands of levels deep.
     if (dropped.size === 0) return false
     for (let each: SnapshotDir | undefined = found; each !== undefined; each = each.parent)
       if (dropped.has(each)) return true
@@ -26,7 +26,7 @@ export function twinsIn(directories: readonly SnapshotDir[]): ReadonlySet<Snapsh
   return dropped
 }
 
-/** As good as another is what a listing has led to, and not a belief: what was a link may be a directory now. */
+/** Returns true if a found directory is better than its twin. If equal, the one met in a listing wins over a known one: a link may be a directory now. */
 function isBetter(found: SnapshotDir, twin: SnapshotDir): boolean {
   const more = completeness(found) - completeness(twin)
   return more > 0 || (more === 0 && isComeBy(found) && !isComeBy(twin))
@@ -37,7 +37,7 @@ function isComeBy({ parent }: SnapshotDir): boolean {
 }
 
 function completeness({ listing, target, isOnOtherMount }: SnapshotDir): number {
-  // Where another mount begins, that is all that the listing says: what is in it, its own does.
+  // If another mount begins here, the listing says no more: the mount's own listing has its entries.
   if (listing?.error !== 0 || isOnOtherMount) return 0
   if (target?.isLook !== true) return 3
   return target.names === undefined ? 2 : 1

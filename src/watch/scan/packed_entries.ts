@@ -121,7 +121,7 @@ function readStat(block: Buffer, at: number, flags: number): Stat {
 
 let scratch = Buffer.alloc(64 * 1024)
 
-/** The same entries, packed as in a listing without stat blocks. */
+/** Returns the same entries, packed as in a listing without stat blocks. */
 export function withoutStats(packed: string): string {
   if (packed.length > scratch.length) scratch = Buffer.alloc(packed.length * 2)
   const length = scratch.write(packed, 'latin1')

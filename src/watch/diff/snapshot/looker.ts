@@ -23,7 +23,7 @@ export interface LookerParts {
   inotify: WatchingSource
 }
 
-/** Looks at names and directories, and says what was seen. What becomes of that, others decide. */
+/** Looks at names and directories, and returns what was seen. The callers decide what becomes of it. */
 export class Looker {
   readonly #parts: LookerParts
 
@@ -31,7 +31,7 @@ export class Looker {
     this.#parts = parts
   }
 
-  /** Has each of these names, by wd, be told what is there now; without its stat where none is kept. */
+  /** Sets `seen` of each of these names, by wd, to the present entry; without its stat where none is kept. */
   async look(byWd: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
     const { walker, scanner, tree } = this.#parts
     const asked: Array<{ directory: Directory; names: readonly LookedAt[] }> = []
@@ -51,7 +51,7 @@ export class Looker {
     })
   }
 
-  /** What is there now. */
+  /** Returns the present listing of each directory asked for. */
   async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
     const { walker, scanner, tree, inotify } = this.#parts
     const found = new Map<Directory, Listing>()
@@ -65,7 +65,7 @@ export class Looker {
     return found
   }
 
-  /** Tells what is in these directories, each entry with its stat: what is believed, and what has a watch, stays as it is. */
+  /** Lists these directories, each entry with its stat. The tree and the watches stay as they are. */
   async see(
     directories: readonly Directory[],
     isRecursive: boolean,
@@ -80,7 +80,7 @@ export class Looker {
     await walker.walk(requests, take)
   }
 
-  /** What is at the place of these roots now. */
+  /** Returns what is at the place of each of these roots now. */
   async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
     const { walker, scanner } = this.#parts
     const found = new Map<Directory, RootFinding>()
@@ -92,8 +92,8 @@ export class Looker {
   }
 
   /**
-   * What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen; an error: a server or a disk is in trouble, which
-   * says nothing of it. Rejects if something is short. Of each directory all that is asked for is looked at together.
+   * Returns the entries at the ends of these paths, which have no symlinks. null: nothing is there, as far as can be seen; an error: a server or a disk is in
+   * trouble, which says nothing of the entry. Rejects if something is short. All names asked for in one directory are looked at together.
    */
   async stat(realPaths: readonly string[]): Promise<Array<Entry | null | InotifyError>> {
     const found: Array<Entry | null | InotifyError> = realPaths.map(() => null)
@@ -105,7 +105,7 @@ export class Looker {
       else some.push(i)
     }
     const unanswered = await this.#statIn([...byDirectory.values()], realPaths, found)
-    // One name that cannot be asked for is an error of all that were asked for with it: a mount whose server is gone, or that is another user's.
+    // One name that cannot be looked at is an error of its whole group: a mount whose server is gone, or that is another user's.
     if (unanswered.length > 0)
       await this.#statIn(
         unanswered.map((i) => [i]),
@@ -116,8 +116,8 @@ export class Looker {
   }
 
   /**
-   * @param groups indices of paths, of each directory by themselves
-   * @returns those of groups of several of which one could not be asked for, or all
+   * @param groups the indices of paths, a group for each directory
+   * @returns the indices of groups of several in which one path could not be looked at, or all
    */
   async #statIn(
     groups: ReadonlyArray<readonly number[]>,
@@ -127,7 +127,7 @@ export class Looker {
     const unanswered: number[] = []
     const pathOf = (i: number | undefined) => realPaths[i ?? 0] as string
     const requests = groups.map((group) => {
-      // The root has no name in what it lies in.
+      // The root has no name in a directory.
       const names = new Set(group.map(pathOf).filter((path) => path !== '/'))
       return {
         root: dirname(pathOf(group[0])),
@@ -151,7 +151,7 @@ export class Looker {
     return unanswered
   }
 
-  /** Each directory by itself, or some names in it. */
+  /** Returns the targets for a look at each directory by itself, or at some names in it. */
   targets(
     questions: ReadonlyArray<readonly [Directory, readonly string[] | undefined]>,
     snapshot = this.#parts.scanner.begin(),
@@ -162,7 +162,7 @@ export class Looker {
   }
 }
 
-/** There is no such directory. That a name in one is not there is no error. */
+/** Returns true if there is no such directory. A missing name in a directory is no error. */
 function isMissing(error: number): boolean {
   return error === -constants.errno.ENOENT || error === -constants.errno.ENOTDIR
 }

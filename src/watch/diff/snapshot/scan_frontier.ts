@@ -22,9 +22,9 @@ export interface ScanFrontierParts {
 }
 
 /**
- * Where a scan goes on: what has come up in what was found, and the walker does not go into by itself. These are other mounts, ends of symlinks that
- * are followed and, where something is ignored, the directories one level below, since only JavaScript knows what that is. It lists none of them, and
- * changes nothing that is believed.
+ * Finds where a scan goes on: what the walker has met and does not go into by itself. These are other mounts, ends of symlinks that are followed and,
+ * if something is ignored, the directories one level below, since only JavaScript knows what is ignored. It lists none of them, and changes nothing in
+ * the tree.
  */
 export class ScanFrontier {
   readonly #parts: ScanFrontierParts
@@ -34,13 +34,13 @@ export class ScanFrontier {
     this.#parts = parts
   }
 
-  /** Most listings lead to nothing that is not listed as well. */
+  /** Returns true if a listing may lead to something that the walk does not list as well. Most do not. */
   mayLeadOn({ listing, target }: SnapshotDir): boolean {
     const { hidesSome, followsLinks } = this.#parts.rules
     return hidesSome || followsLinks || target !== undefined || listing?.isBoundary === true
   }
 
-  /** What is to be scanned next: the directories one level below, and the others. */
+  /** Returns what is to be scanned next: the directories one level below, and the others. */
   async beyond(
     snapshot: Snapshot,
     fresh: readonly SnapshotDir[],
@@ -67,7 +67,7 @@ export class ScanFrontier {
     return { level, others }
   }
 
-  /** Directories that the walker does not go into by itself, since some of them may be ignored. */
+  /** Yields directories that the walker does not go into by itself, since some of them may be ignored. */
   *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
     const { recursive, hidesSome } = this.#parts.rules
     const isLook = found.target?.isLook === true
@@ -80,7 +80,7 @@ export class ScanFrontier {
     }
   }
 
-  /** Whether a directory is known, watched and listed: then events tell of what is in it. */
+  /** Returns true if a directory is known, watched and listed: then events tell of its entries. */
   #isAsBelieved(found: SnapshotDir, name: string, entry: Entry): boolean {
     const known = this.#believedIn(found, name)
     if (known === undefined || isLinkBase(known) || !known.isListed || isUnwatched(known)) return false
@@ -99,7 +99,7 @@ export class ScanFrontier {
     return known instanceof Directory ? known : undefined
   }
 
-  /** Another mount has its own source. */
+  /** Returns the target for a mount that the walker has met, with its own source. undefined: it is not scanned. */
   async #cross(snapshot: Snapshot, found: SnapshotDir): Promise<ScanTarget | undefined> {
     const { parent, name, place, listing } = found
     // A link that leads elsewhere than a moment ago is looked at again.
@@ -107,7 +107,7 @@ export class ScanFrontier {
       return undefined
     const { mountId } = listing
     const target = { place, name, parent }
-    // Unmounted: what was beneath is there again.
+    // Unmounted: the directory beneath is there again.
     if (mountId === (parent.listing?.mountId ?? parent.mount.mountId))
       return { ...target, mount: parent.mount, isBase: false }
     const known = this.#believedAt(found)
@@ -130,7 +130,7 @@ export class ScanFrontier {
     }
   }
 
-  /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in, or the link lies behind too many. */
+  /** Returns targets for symlinks' ends, which take their places. Not for one that is no directory, or in which the link lies, or behind too many links. */
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
     const ends = await this.#identify(links.map(([at, name]) => at.pathTo(name)))
     const above = new Map<string, Identity[]>()
@@ -144,7 +144,7 @@ export class ScanFrontier {
       const believed = this.#believedIn(at, name)
       const known = believed !== undefined && isLinkBase(believed) ? believed : undefined
       if (end === 'unanswered') at.links?.set(name, end)
-      // What it has led to it leads to still, as far as anybody can tell.
+      // The link still leads to its known end, as far as can be told.
       if (!isBeyond && known !== undefined && (end === 'unanswered' || leadsStill(known, end))) {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
@@ -170,7 +170,7 @@ export class ScanFrontier {
     return targets
   }
 
-  /** It stays a link. An 'error' would end the process of who uses a drop-in and has no listener for it: so a warning says it, once. */
+  /** Leaves a link unfollowed. An 'error' would end the process of a drop-in's user without a listener for it: so a warning says it, once. */
   #leave(at: SnapshotDir, name: string): void {
     const error = linksError(textOf(at.pathTo(name)))
     at.links?.set(name, error)
@@ -178,7 +178,7 @@ export class ScanFrontier {
     this.#hasWarned = true
   }
 
-  /** Whether a link leads to a directory that it lies in. */
+  /** Returns true if a link leads to a directory that it lies in. */
   async #isCycle(at: SnapshotDir, end: Identity): Promise<boolean> {
     let found: SnapshotDir | undefined = at
     for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
@@ -189,12 +189,12 @@ export class ScanFrontier {
     return now.some((each) => each === 'unanswered' || (each !== undefined && isSame(each, end)))
   }
 
-  /** Which directories paths lead to; undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of it. */
+  /** Returns the directories that paths lead to. undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of it. */
   async #identify(paths: readonly string[]): Promise<Array<Identity | 'unanswered' | undefined>> {
     const found: Array<Identity | 'unanswered' | undefined> = []
     const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
     await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId, identity }) => {
-      // That says nothing of where it leads.
+      // A shortage says nothing of where the path leads.
       if (isShort) throw openError(error, textOf(paths[id] ?? ''))
       if (error === 0) found[id] = { ino, mountId, identity }
       else if (mayPass(-error)) found[id] = 'unanswered'
@@ -225,7 +225,7 @@ export class ScanFrontier {
 
 type Identity = Pick<Listing, 'ino' | 'mountId' | 'identity'>
 
-/** How many links were followed on the way to a directory. */
+/** Returns the number of links that were followed on the way to a directory. */
 function linksOnWayTo(at: SnapshotDir): number {
   let links = 0
   let top = at
@@ -237,12 +237,12 @@ function isSame(a: Pick<Identity, 'identity'>, b: Pick<Identity, 'identity'>): b
   return a.identity === b.identity
 }
 
-/** By what is kept of a directory: each subvolume of btrfs has a device of its own, and its numbers begin anew. */
+/** Returns true if a known directory may be the end, by its inode number and mount: each subvolume of btrfs has a device of its own, and its numbers begin anew. */
 function mayBe({ ino, mount }: Directory, end: Identity): boolean {
   return (ino === end.ino || mount.numbersPass) && mount.mountId === end.mountId
 }
 
-/** Whether a link leads to the directory that it has led to. */
+/** Returns true if a link leads to the directory that it has led to. */
 function leadsStill(base: Directory, end: Identity): boolean {
   const { identity, numbersPass } = base.mount
   return mayBe(base, end) && (numbersPass || identity === '' || identity === end.identity)

@@ -12,39 +12,39 @@ import { Snapshot } from './snapshot.ts'
 import { type Place, placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
 
 export interface ScannerParts extends ScanFrontierParts {
-  /** Whether every file that is polled is read through. */
+  /** True: every file that is polled is read through. */
   hash: boolean
   clock: Pick<Clock, 'now'>
   inotify: WatchingSource
 }
 
-/** What is left out of a snapshot, since all is known of it. */
+/** Leaves directories out of a snapshot, since all is known of them. */
 export interface LeftOut extends Taker {
-  /** Another walk begins: the ids of listings count from 0 again. */
+  /** Notes that another walk begins: the ids of listings count from 0 again. */
   begin(): void
-  /** One that was left out, by the id of its listing. */
+  /** Returns a directory that was left out, by the id of its listing. */
   directoryOf(id: number): Directory | undefined
-  /** Whether this one was. */
+  /** Returns true if this directory was left out. */
   has(directory: Directory): boolean
 }
 
 export interface ScanOptions {
-  /** It adds no watch, looks neither where links lead nor what begins at mount points, and may leave out what is as it was. */
+  /** True: the scan adds no watch, looks neither where links lead nor what begins at mount points, and may leave out unchanged directories. */
   isPoll?: boolean
-  /** Every entry is looked at. */
+  /** True: every entry is looked at. */
   statAll?: boolean
-  /** ms since the epoch: where no stat is kept, what has not changed since then is told as if it had not been looked at. */
+  /** ms since the epoch: where no stat is kept, entries unchanged since then are listed as if they had not been looked at. */
   since?: number
   leftOut?: LeftOut | undefined
-  /** Of each directory, as soon as it is found. True: it has been seen to. */
+  /** Called with each directory as soon as it is found. Returns true if it has handled the listing. */
   found?: ((listing: Listing) => boolean) | undefined
-  /** Now and then. */
+  /** Called after each listing that `found` has not handled. */
   progress?: (() => void) | undefined
 }
 
 /**
- * Sends the walker through directories, and then into what has come up on its way, walk after walk: see {@link ScanFrontier}. It owns a walker, and
- * changes nothing that is believed.
+ * Sends the walker through directories, and then into what the walker has met on its way, walk after walk: see {@link ScanFrontier}. It owns a walker,
+ * and changes nothing in the tree.
  */
 export class Scanner {
   readonly #parts: ScannerParts
@@ -55,7 +55,7 @@ export class Scanner {
     this.#frontier = new ScanFrontier(parts)
   }
 
-  /** What is in these directories now, and in all that lies below them. */
+  /** Returns what is in these directories now, and in all that lie below them. */
   async scan(directories: readonly Directory[], options: ScanOptions): Promise<Snapshot> {
     const { isPoll, leftOut } = options
     const snapshot = this.begin(isPoll !== true, leftOut)
@@ -64,13 +64,13 @@ export class Scanner {
     return snapshot
   }
 
-  /** Nothing has been scanned yet. */
+  /** Returns an empty snapshot. */
   begin(isResolved = true, leftOut?: LeftOut): Snapshot {
     const { rules, clock } = this.#parts
     return new Snapshot(rules, clock.now(), isResolved, leftOut)
   }
 
-  /** What a walk by these directories' requests has found. */
+  /** Returns what a walk by these directories' requests has found. */
   snapshotOf(directories: readonly Directory[], listings: Iterable<Listing>, options: ScanOptions): Snapshot {
     const snapshot = this.begin(options.isPoll !== true)
     snapshot.begin(directories.map((directory) => this.target(snapshot, directory)))
@@ -90,10 +90,10 @@ export class Scanner {
     return { ...look, place, name, parent: above, mount, isBase, requested: directory }
   }
 
-  /** Adds to a snapshot what is at these places, and what comes up there. */
+  /** Adds to a snapshot what is at these places, and what the walker meets there. */
   async extend(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
     const { walker } = this.#parts
-    // What goes level by level takes a walk for each.
+    // A scan level by level takes a walk for each level.
     walker.hold()
     try {
       await this.#walk(snapshot, targets, options)
@@ -124,16 +124,16 @@ export class Scanner {
       const beyond = await this.#frontier.beyond(snapshot, fresh)
       others.push(...beyond.others)
       next = beyond.level
-      // By themselves: the walks through the levels are the same, then, as those that were made ahead.
+      // Apart from the levels: the walks through these are then the same as those that were made ahead.
       if (next.length === 0) [next, others] = [others, []]
     }
   }
 
   /**
-   * Makes ahead, within this call, the walks that the first scan of a root will ask for, as far as patience goes: that tells then what was there, and watched, when this one returned. What
-   * lies on other mounts, or behind followed links, is left to it. For a root of which inotify tells all.
+   * Makes ahead, within this call, the walks that the first scan of a root will ask for, as far as patience goes: the scan then shows what was there, and
+   * watched, when this call returned. Other mounts and the ends of followed links are left to the scan. For a root of which inotify tells all.
    *
-   * @returns whether all of them are over
+   * @returns true if all of them are over
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
   scanAhead(root: string, watching: Watching, patience: Patience): boolean {
@@ -161,7 +161,7 @@ export class Scanner {
     }
   }
 
-  /** The directories one level below, where the walker does not go into them by itself: see {@link ScanFrontier}. undefined: that takes too long. */
+  /** Returns the directories one level below, if the walker does not go into them by itself: see {@link ScanFrontier}. undefined: that takes too long. */
   #placesBelow(
     places: readonly Place[],
     found: readonly Listing[],
@@ -174,7 +174,7 @@ export class Scanner {
     for (const listing of found) {
       if (patience.rest() <= 0) return undefined
       const place = places[listing.id]
-      // What another mount holds is listed by itself.
+      // Another mount is listed by itself.
       if (place === undefined || listing.error !== 0 || listing.isBoundary || listing.mountId !== mountId)
         continue
       const path = place.rel === '' ? place.root : joined(place.root, place.rel)
@@ -188,27 +188,27 @@ export class Scanner {
     return this.#parts.rules.followsRoots ? { root, rel: '' } : { root, noFollow: true, rel: '' }
   }
 
-  /** What was left out has something in it that is not. */
+  /** Adds a directory that was left out, as one in it was not. */
   #adopt(snapshot: Snapshot, id: number, directory: Directory): void {
     const found = snapshot.wayTo(directory)
     found.way = this.placeOf(directory)
     snapshot.adopt(id, found)
   }
 
-  /** What comes up in what is in a snapshot already. */
+  /** Adds what a walk through a snapshot's directories would meet. */
   async complete(snapshot: Snapshot, options: ScanOptions): Promise<void> {
     const fresh = snapshot.directories.filter((found) => this.#frontier.mayLeadOn(found))
     const { level, others } = await this.#frontier.beyond(snapshot, fresh)
     await this.extend(snapshot, [...level, ...others], options)
   }
 
-  /** How what is at some names in a directory is asked for. */
+  /** Returns the request for some names in a directory. */
   requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
     const hash = stat && this.#parts.hash && directory.mount.usesPolling
     return { ...this.placeOf(directory), stat, hash, names }
   }
 
-  /** How a directory is asked for. */
+  /** Returns the request for a directory. */
   requestFor(directory: Directory, options: ScanOptions): WalkRequest {
     return this.request(this.target(this.begin(), directory), options)
   }
@@ -222,14 +222,14 @@ export class Scanner {
     if (names !== undefined) return { ...place, stat: true, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
-    // Below a directory that has a watch, one may be polled for want of one.
+    // A directory below a watched one may be polled for want of a watch.
     const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
     const stat = isKept || statAll === true
     const request = { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
     return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
   }
 
-  /** How to get to a directory that is believed in: from its root, or from the link that leads there. */
+  /** Returns how to get to a known directory: from its root, or from the link that leads there. */
   placeOf(directory: Directory): Place {
     const names: string[] = []
     let base = directory

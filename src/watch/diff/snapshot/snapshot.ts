@@ -12,20 +12,20 @@ export interface Refusal {
 }
 
 /**
- * What a scan has found, whole directories or some names in them; what is ignored is left out. It owns what was seen, and may not know
- * what is believed.
+ * The findings of a scan: whole directories or some names in them, without ignored ones. It owns what was seen, and may not know
+ * the tree.
  */
 export class Snapshot {
   readonly #rules: Rules
-  /** In the order in which they were found: a directory comes before those in it. */
+  /** The directories in the order in which they were found: a directory comes before those in it. */
   directories: SnapshotDir[] = []
-  /** ms since the epoch: when it was begun. */
+  /** ms since the epoch: the moment at which it was begun. */
   readonly startedAt: number
-  /** False: whoever scanned has not looked where links lead, nor what begins at a mount point. */
+  /** False: the scan has not looked where links lead, nor what begins at a mount point. */
   readonly isResolved: boolean
-  /** Says of known directories whether they were found where they are believed to be, and left out since they are as they were. */
+  /** Tells which known directories were found in place, and left out since they are as they were. */
   readonly #leftOut: { has(directory: Directory): boolean } | undefined
-  /** Watches that the walker has added to something that is no part of this. */
+  /** Watches that the walker has added to directories that are no part of this. */
   readonly unclaimed: number[] = []
   readonly #known = new Map<Directory, SnapshotDir>()
   readonly #refusals: Refusal[] = []
@@ -48,13 +48,13 @@ export class Snapshot {
     return this.#leftOut?.has(directory) ?? false
   }
 
-  /** The targets that the listings to come are of. */
+  /** Sets the targets of the listings to come. */
   begin(targets: readonly ScanTarget[]): void {
     this.#targets = targets
     this.#byId = []
   }
 
-  /** @param id of the listing, where several walks' are put together */
+  /** Adds a listing. @param id the listing's number, if listings of several walks are put together */
   take(listing: Listing, id = listing.id): SnapshotDir | undefined {
     const { parent: parentId } = listing
     const target = parentId === undefined ? this.#targets[id] : undefined
@@ -72,25 +72,25 @@ export class Snapshot {
       parent.bases.set(found.name, found)
     }
     const requested = target?.requested
-    // What was asked for in two ways is what was found first.
+    // A directory asked for in two ways is the one found first.
     if (requested !== undefined && this.#known.get(requested)?.listing === undefined)
       this.#known.set(requested, found)
     return found
   }
 
-  /** Another mount that is not gone into. */
+  /** Adds a mount that is not gone into. */
   refuse(parent: SnapshotDir, refusal: Omit<Refusal, 'parent'>): void {
     parent.refused ??= new Set()
     parent.refused.add(refusal.name)
     this.#refusals.push({ parent, ...refusal })
   }
 
-  /** Those since the last time. */
+  /** Takes the refusals since the last call. */
   takeRefusals(): Refusal[] {
     return this.#refusals.splice(0)
   }
 
-  /** A directory that was found has been taken in already: what follows may be in it. */
+  /** Notes a found directory that was taken in already: listings to come may be in it. */
   adopt(id: number, directory: SnapshotDir): void {
     this.#byId[id] = directory
   }
@@ -99,7 +99,7 @@ export class Snapshot {
     return this.#byId[id] !== undefined
   }
 
-  /** A known directory that others are in. */
+  /** Returns the snapshot's directory for a known one that others are in. */
   wayTo(directory: Directory): SnapshotDir {
     const known = this.#known.get(directory)
     if (known !== undefined) return known
@@ -108,7 +108,7 @@ export class Snapshot {
     return found
   }
 
-  /** The same, whatever was seen of it. */
+  /** Returns a new one for a known directory, whatever was seen of that. */
   wayAround(directory: Directory): SnapshotDir {
     const found = new SnapshotDir(this.#rules, directory.name, undefined, directory.mount)
     found.match = directory

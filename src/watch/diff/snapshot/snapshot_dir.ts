@@ -3,7 +3,7 @@ import type { Entries, Entry } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import type { Directory, WatchedMount } from '../../tree/directory.ts'
 
-/** How the walker gets to a directory: from a root, or from the link or mount point that it lies below. Keys: see name_key.ts. */
+/** The walker's way to a directory: from a root, or from the link or mount point that it lies below. Keys: see name_key.ts. */
 export interface Place {
   root: string
   noFollow?: boolean
@@ -11,22 +11,22 @@ export interface Place {
   parentIno?: number
 }
 
-/** What a scan asks for by itself. */
+/** A directory that a scan asks for by itself. */
 export interface ScanTarget {
   readonly place: Place
   readonly name: string
   /** undefined: a root. */
   readonly parent: SnapshotDir | undefined
   readonly mount: WatchedMount
-  /** Another mount begins here, or what a link leads to. */
+  /** True: another mount begins here, or a link leads here. */
   readonly isBase: boolean
-  /** The directory that is asked for; undefined: what is at this place, whatever it is. */
+  /** The known directory that is asked for; undefined: any that is at this place. */
   readonly requested?: Directory | undefined
-  /** Of a symlink that nobody has followed yet: the identity of the directory that it was seen to lead to, in which it does not lie. */
+  /** For a symlink that was not followed yet: the identity of the directory that it was seen to lead to, in which it does not lie. */
   readonly leadsTo?: string
-  /** Only these are looked at. */
+  /** The only names to be looked at. */
   readonly names?: ReadonlySet<string> | undefined
-  /** It is listed without what lies below it. */
+  /** True: it is listed without the directories below. */
   readonly isLook?: boolean
 }
 
@@ -41,23 +41,23 @@ export class SnapshotDir {
   readonly listing: Listing | undefined
   readonly mount: WatchedMount
   readonly target: ScanTarget | undefined
-  /** Of these names nothing is said: events speak of them. */
+  /** The names of which nothing is said, since events are about them. */
   except: ReadonlySet<string> = NOTHING
-  /** How to get there, where that is known and nothing was asked of it. */
+  /** The way to it, if that is known and it was not asked for. */
   way: Place | undefined
-  /** Which directory of the tree it is; undefined: that is not known yet, or it says nothing. */
+  /** The directory of the tree that it is; undefined: that is not known yet, or it says nothing. */
   match: Directory | undefined
-  /** That one was none of those known, and has been made for it. */
+  /** True: `match` was made for it, since it is no known directory. */
   isMade = false
-  /** Nothing was believed of what is in it before. */
+  /** True: none of its entries was known before. */
   isNew = false
-  /** Of what is matched by its name alone, and has no stat to be compared: whether mode or owner are others, as far as anybody can tell. */
+  /** True: mode or owner differ, as far as can be told. Set if it is matched by its name alone and has no stat to be compared. */
   hasOtherOwner: boolean | undefined
-  /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
+  /** The scanned directories in it where another mount begins, or to which a link leads. */
   bases: Map<string, SnapshotDir> | undefined
-  /** Symlinks in it of which the scan has looked where they lead: of some nobody could say just now, and to follow some would be one too many on the way. */
+  /** The symlinks in it that the scan has tried to follow: the ends of some could not be told just now, and some would be one too many on the way. */
   links: Map<string, 'followed' | 'unanswered' | Error> | undefined
-  /** Directories in it that are not gone into. */
+  /** The directories in it that are not gone into. */
   refused: Set<string> | undefined
   readonly #rules: Rules
   #entries: Entries | undefined
@@ -79,13 +79,13 @@ export class SnapshotDir {
     this.target = target
   }
 
-  /** What was seen in it, but for what is ignored. */
+  /** The entries seen in it, but for ignored ones. */
   get entries(): Entries {
     this.#entries ??= this.#visible(this.listing?.entries() ?? new Map())
     return this.#entries
   }
 
-  /** What its parent's listing says of it. */
+  /** Its entry in its parent's listing. */
   get asEntry(): Entry | undefined {
     const { parent } = this
     if (parent?.listing === undefined || parent.listing.isUnchanged || this.isBase) return undefined
@@ -96,7 +96,7 @@ export class SnapshotDir {
     return this.target?.isBase ?? false
   }
 
-  /** Whether another mount has begun here, or the one that did is gone. */
+  /** True: another mount has begun here, or the one that did is gone. */
   get isOnOtherMount(): boolean {
     const { listing, parent, mount } = this
     if (listing === undefined || parent === undefined) return false
@@ -105,13 +105,13 @@ export class SnapshotDir {
     return listing.error === 0 && listing.mountId !== expected
   }
 
-  /** Its entries are in the snapshot. */
+  /** True: its entries are in the snapshot. */
   get isRead(): boolean {
     const { listing } = this
     return listing !== undefined && listing.error === 0 && !listing.isUnchanged && !listing.isBoundary
   }
 
-  /** Whether the snapshot says what is at this name. */
+  /** Returns true if the snapshot says what is at this name. */
   covers(name: string): boolean {
     const names = this.target?.names
     return (names === undefined || names.has(name)) && !this.except.has(name)
@@ -125,7 +125,7 @@ export class SnapshotDir {
     return placeBelow(parent.place, this.name, parent.listing?.ino)
   }
 
-  /** Where it was found, as a key. */
+  /** The path at which it was found, as a key. */
   get path(): string {
     this.#path ??= this.#pathFrom(this.target?.place ?? this.way)
     return this.#path

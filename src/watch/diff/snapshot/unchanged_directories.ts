@@ -4,12 +4,12 @@ import type { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 
 /**
- * Leaves out of a scan the directories of which it has found just what the first walk did, byte for byte: of a large tree these are nearly
- * all, and no object is made of any of them. Only what no event has ever spoken of is still kept as the walk has found it.
+ * Leaves out of a scan the directories in which the walker has found just what the first walk did, byte for byte: of a large tree these are nearly
+ * all, and no object is made of any of them. Only directories that had no event yet are still kept as the walk has found them.
  */
 export class UnchangedDirectories implements Taker {
   readonly #tree: Tree
-  // By the id of the listing.
+  // The wds by the id of the listing.
   #wds = new Int32Array(4096)
   readonly #unchanged = new Set<number>()
 
@@ -27,19 +27,19 @@ export class UnchangedDirectories implements Taker {
     return true
   }
 
-  /** Whether it was found where it is believed to be, and as it is believed to be. */
+  /** Returns true if a directory was found at its known place, with its known entries. */
   has({ wd }: Directory): boolean {
     return wd !== 0 && this.#unchanged.has(wd)
   }
 
-  /** One that was left out, by the id of its listing. */
+  /** Returns a directory that was left out, by the id of its listing. */
   directoryOf(id: number): Directory | undefined {
     const wd = this.#wds[id] ?? 0
-    // What is kept so is watched by one path: a second one would have made it.
+    // A directory kept so is watched by one path: a second path would have made an object of it.
     return this.#unchanged.has(wd) ? this.#tree.at(wd)[0] : undefined
   }
 
-  /** Ids count from the first of each walk. */
+  /** Begins a walk: ids count from 0 again. */
   begin(): void {
     this.#wds.fill(0)
   }
