@@ -52,7 +52,7 @@ export class Comparison {
   since(directory: Directory): number {
     const { source, since, comparedSince } = this.#diff.options
     const { mount, wd } = directory
-    // Only a directory above is polled: events report writes in this one. But one that got its watch when it could not be read is polled until it is.
+    // Only a directory above is polled; events report writes here. One watched while unreadable is polled until it is read.
     if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
       return Number.POSITIVE_INFINITY
     return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
@@ -71,7 +71,7 @@ export class Comparison {
       const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
       if (target?.isLook && !isSeen) continue
       this.#diff.matching.keep(directory)
-      // A base has its own listing, which tells; and events report the names that they are about.
+      // A base is reported by its own listing, and a name that events are about by these.
       const isOurs = directory.mount === match.mount && found.covers(directory.name)
       if (entry !== undefined && isOurs) this.unlisted.push([directory, entry])
     }
@@ -109,7 +109,7 @@ export class Comparison {
       if (entry instanceof Directory || !found.covers(name)) continue
       const now = found.entries.get(name)
       if (now === undefined) {
-        // The arrival of an entry that has left tells where it is.
+        // An entry that has left is reported by its arrival.
         if (this.#diff.pending.moves.from(match, name) === undefined)
           this.gone.push({ directory: match, name, entry })
       } else if (this.#isDirectory(found, name, now)) {

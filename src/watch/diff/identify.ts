@@ -12,8 +12,8 @@ export interface Identified {
   found: SnapshotDir[]
   roots: Map<Directory, RootFinding>
   /**
-   * True: a directory had moved when the walker came to it, or a link led elsewhere than a moment before, so that nobody knows what has become of its entries. It
-   * may be back before its name is looked at again, and such a look goes by no times: the events of writes in it may have been lost.
+   * True: a directory had moved when the walker came to it, or a link led elsewhere than a moment before, so its entries are in doubt. It may be back before
+   * its name is looked at again, and such a look goes by no times: the events of writes in it may have been lost.
    */
   isIncomplete: boolean
 }
@@ -63,7 +63,7 @@ export class Identification {
     if (requested !== undefined) {
       if (!this.#diff.tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
-      // The directory may have been renamed since the scan. But one met in a listing is where the listing says, and may be another.
+      // The directory may have been renamed since the scan. One met in a listing is where the listing says, and may be another.
       if (found.parent?.listing === undefined) {
         const above = snapshot.wayTo(requested.parent)
         // A parent that was asked for as well, and is not there, says nothing of the directories in it.
@@ -77,7 +77,7 @@ export class Identification {
     if (isLinkEnd(found) && parent.isRead && parent.covers(found.name)) {
       // The entry at this name is no link any more, and has a listing of its own.
       if (parent.entries.get(found.name)?.kind !== 'symlink') return false
-      // The scan has looked where it leads, and does not follow it: it may have come to lie in the directory that it leads to.
+      // The scan does not follow the link: it may have come to lie in the directory that it leads to.
       if (snapshot.isResolved && parent.bases?.has(found.name) !== true) return false
     }
     // All is known of a directory that was adopted before.
@@ -146,9 +146,9 @@ export class Identification {
     }
     if (listing.isGone) {
       if (known !== undefined) this.#onGone(parent, found, known)
-      // No event tells where the end of a new link is by now.
+      // No event reports where the end of a new link is by now.
       else if (isLinkEnd(found)) work.look(directory, name)
-      // Nor where a directory asked for by its path is, if one above it has moved. Events tell where a new directory is that was met in a listing.
+      // Nor one asked for by its path, if a directory above has moved. Events report a new one that was met in a listing.
       else if (found.target !== undefined) rechecks.add(directory, name)
       return false
     }
@@ -172,7 +172,7 @@ export class Identification {
     this.#result.isIncomplete = true
   }
 
-  /** Handles a directory where another mount begins. If the mount was scanned, its own listing tells; otherwise it is looked at afterwards. */
+  /** Handles a directory where another mount begins. The mount's own listing reports it if it was scanned; otherwise it is looked at afterwards. */
   #meet(parent: SnapshotDir, directory: Directory, found: SnapshotDir, known: Directory | undefined): void {
     const { name, listing } = found
     if (parent.refused?.has(name) || parent.bases?.has(name)) return

@@ -63,7 +63,7 @@ export class MoveMatcher {
     const { matchByName } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
-      // A directory that could not be opened has only the number that its parent shows. 0: it was never seen, so nothing says that it is another.
+      // An unopened directory has only the number that its parent shows. 0: never seen, so nothing says that it is another.
       const ino = (listing.error === 0 ? undefined : found.asEntry?.ino) ?? listing.ino
       if (matchByName || known.ino === ino || known.ino === 0 || ino === 0) {
         this.claim(known, found)
@@ -119,7 +119,7 @@ export class MoveMatcher {
     return found?.mount === mount ? found : undefined
   }
 
-  /** Returns the directories that no watch identifies. If watches identify most, only the uncovered ones: walking through the whole tree would cost too much. */
+  /** Returns the directories that no watch identifies: only the uncovered ones if watches identify the others, as a walk through the whole tree is costly. */
   #unwatched(mount: WatchedMount): Iterable<Directory> {
     const { base, uncovered } = mount
     if (!mount.usesPolling && !this.#options.isSaved) return uncovered.keys()

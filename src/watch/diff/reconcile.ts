@@ -140,7 +140,7 @@ class Reconciliation {
     }
   }
 
-  /** Returns ms since the epoch: in a directory that could not be listed, or has no watch, neither events nor a listing may have reported writes from then on. */
+  /** Returns ms since the epoch: writes from then on may be unreported, by events and by listings, in a directory that could not be listed or has no watch. */
   #untoldSince({ isListed }: Directory, isRead: boolean): number {
     const { statAll, since } = this.#diff.options
     if (isRead && (statAll || !isListed)) return this.#diff.snapshot.startedAt - CLOCK_SLACK_MS
@@ -159,8 +159,8 @@ class Reconciliation {
     return this.#diff.tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
   }
 
-  // A directory has one place in a mount. If the wd says that this one was known elsewhere, that place is out of date: its event
-  // is on the way, or was lost.
+  // A directory has one place in a mount. If the wd says that this one was known elsewhere, that place is out of date:
+  // its event is on the way, or was lost.
   #displace(stale: Directory, directory: Directory): void {
     const { parent, name } = stale
     if (parent === undefined) return

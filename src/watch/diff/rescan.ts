@@ -182,7 +182,7 @@ export class Rescan {
     if (!isIncomplete) return
     // Nothing was compared in directories that had moved: see reconcile().
     if (statAll) for (const directory of directories) pending.failed.list(directory, since)
-    // Directories and names are in doubt by themselves: a directory above may have moved, with a watch where it is found, so that no scan goes into it there.
+    // Each is in doubt by itself: a directory above may have moved, and no scan goes into it there, as it has a watch.
     const { tree } = this.#parts
     for (const each of directories)
       if (each.parent !== undefined && tree.isAttached(each)) pending.rechecks.add(each.parent, each.name)

@@ -6,7 +6,7 @@ import { ABOUT_NAME, GONE } from './watch_mask.ts'
 
 /** A name that events are about, in the directory of one wd: an inode has one wd, by however many paths it is watched. */
 export interface NamedInBatch extends LookedAt {
-  /** The number of the last event that changed what the name stands for, and its mask; {@link NONE}: the file there was only written to. */
+  /** The number and mask of the last event that put a file at the name or took it away; {@link NONE}: the file there was only written to. */
   last: number
   mask: number
   /** True: later events of the name are translated with the next read, and what was seen is already their result. */
@@ -32,7 +32,7 @@ export class BatchView {
   #wd = 0
   #isKept = false
   #names: Map<string, NamedInBatch> | undefined
-  // By event: its name, and the record of the name. undefined: a write where no stat is kept, of which the event says all.
+  // By event: its name, and the name's record. undefined: a write where no stat is kept, of which the event says all.
   readonly #nameOf: string[] = []
   readonly #namedOf: Array<NamedInBatch | undefined> = []
   // By event about a name: the number of the next event about the same name; 0: none.
@@ -171,8 +171,8 @@ export class BatchView {
   }
 }
 
-// A created entry may be of any kind but a directory, and an entry from elsewhere may have been known before. At a name that
-// was left, a device may have come up (RENAME_WHITEOUT), or the other side of an exchange.
+// A created entry may be of any kind but a directory, and an entry from elsewhere may have been known before. At a name
+// that was left, a device may have come up (RENAME_WHITEOUT), or the other side of an exchange.
 function leavesOpen(mask: number): boolean {
   return (mask & IN_MOVED_FROM) !== 0 || (mask & (IN_DELETE | IN_ISDIR)) === 0
 }

@@ -53,7 +53,7 @@ export class EventHandler {
     this.#parts = parts
   }
 
-  /** Handles events up to the first by which roots are gone, and returns these roots. The caller records which are lost, and calls {@link goOn} for the rest. */
+  /** Handles events up to the first by which roots are gone, and returns these roots. The caller records the lost ones, and calls {@link goOn} for the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
     this.#parts.followUp.noteEvents()
     const read = { batch, start, end }

@@ -15,7 +15,7 @@ export interface InotifyListener {
   overflow(): Promise<void>
   /** Tells that a listing made now is newer than all events that were lost or dropped. Later events are passed on. */
   recover(): Promise<void>
-  /** Reading failed: nothing is told any more. */
+  /** Tells that reading failed: no more calls will come. */
   failed(error: Error): void
 }
 
@@ -31,8 +31,8 @@ export class InotifySource {
   #release = () => {}
   // The waiting callers by mark, in the order in which they came. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
-  // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could be
-  // made now, and would take back what that listing has shown.
+  // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could
+  // be made now, and would take back what that listing has shown.
   #recoverAt: number | undefined
   #overflows = 0
 

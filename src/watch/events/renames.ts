@@ -29,8 +29,8 @@ export class Renames {
   readonly #parts: RenamesParts
   // The events held back of entries that are not on their way any more.
   #released: readonly HeldEvent[] = NONE
-  // By directory, the name at which an entry has come over another, if nothing was moved, made or removed in the directory since: the kernel locks both directories
-  // of an exchange until all its events are queued, so that nothing is in between. `from`: undefined for an entry from elsewhere.
+  // By directory, the name at which an entry has come over another, if nothing was moved, made or removed there since: the kernel locks both directories of an
+  // exchange until all its events are queued, so that nothing is in between. `from`: undefined for an entry from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
   constructor(parts: RenamesParts) {
@@ -53,7 +53,7 @@ export class Renames {
     const departed = pending.moves.from(directory, name)
     // The entry may come back to the name that it left.
     if (departed === undefined || departed.cookie === arriving) return undefined
-    // Its arrival is queued later and is translated before: else a reader of the changes would take the new entry for the moved one.
+    // Its arrival, queued later, is translated first: else a reader of the changes would take the new entry for the moved one.
     const arrival = reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
     // The directory where it arrives may itself be on its way.
@@ -201,7 +201,7 @@ export class Renames {
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
-    // It may have been an exchange with an entry outside, or whose other half comes too late to be waited for: see findExchange.
+    // This may be an exchange with an entry outside, or one whose other half comes too late to wait for: see findExchange.
     const isOver = known instanceof Directory
     // If a listing had shown this exchange already, the events have now reversed it.
     const isStale = isOutdated && wayBack !== undefined
@@ -225,7 +225,7 @@ export class Renames {
     const { moves, rechecks } = this.#parts.pending
     for (let twin = moves.of(cookie); twin !== undefined; twin = moves.of(cookie)) {
       rechecks.add(twin.directory, twin.name)
-      // A file may be written where it is now and be back before the recheck: no event would report that under this name.
+      // A file may be written where it is now and be back before the recheck: no event would report that at this name.
       if (twin.entry instanceof Directory) this.keep(twin)
       else this.giveUp(twin)
     }

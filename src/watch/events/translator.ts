@@ -121,8 +121,8 @@ export class Translator {
       this.#pending.moves.hold(above, { directory, mask, cookie, name })
       return
     }
-    // A rename of a directory above has taken it too deep, which no listing reports. The topmost directory too deep is listed
-    // again, which ends with an error, and the entries below are dropped.
+    // A rename of a directory above has taken it too deep, which no listing reports. The topmost one that is too deep is
+    // listed again, which ends with an error, and the entries below are dropped.
     const beyond = this.#editor.beyondDepth(directory)
     if (beyond !== undefined) {
       this.#pending.work.list(beyond)
@@ -197,7 +197,7 @@ export class Translator {
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
     if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return
-    // A link is reported by what it leads to.
+    // A link is reported as the kind of its end.
     if (kind === 'symlink' && this.#rules.followsLinks) {
       this.#pending.work.look(directory, name)
       return
@@ -278,7 +278,7 @@ export class Translator {
       this.#remove(directory, mask, name, known)
       this.#put(directory, i, mask, name)
     } else if (known instanceof Directory) {
-      // Found before its event came; or it has replaced an empty directory, which no event reports. The listing will show.
+      // Found before its event came; or it has replaced an empty directory, which no event reports. The listing will tell.
       this.#pending.work.list(known)
     } else if (!isDirectory) {
       // If the file is the same, the listing or the poll was quicker than the event.

@@ -14,7 +14,7 @@ import {
   IN_UNMOUNT,
 } from '../../inotify/constants.ts'
 
-// All events that change names and identities, always: with a mask of fewer the kernel merges events that must be kept apart.
+// Always all events that change names and identities: with fewer the kernel merges events that must be kept apart.
 // CLOSE_WRITE: an asynchronous write gives no MODIFY. EXCL_UNLINK: no events under a name that is gone.
 const EVENTS =
   IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF

@@ -42,7 +42,7 @@ export class PendingMoves {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new ByName<PendingMove>()
-  // The moves that hold events back, one of thousands as a rule, with the directories of these events: each may have a hundred thousand.
+  // The moves that hold events back, one of thousands as a rule, with their directories: each may have 100,000 events.
   readonly #holding = new Map<PendingMove, Set<Directory>>()
   #size = 0
   // The tree's revision when takeFound() last went through them.

@@ -7,7 +7,7 @@ export class RecentScans {
   // By directory: the names that events were about since, with the inode number that the listing had shown there, if that entry was reported as gone
   // or another has taken its place; else 0. For all other names, the event that put the entry there may still come.
   readonly #listed = new Map<Directory | WatchedMount, ByName<number>>()
-  // The entries exchanged since the last listing: all that was reported of an entry went with it, and exchanged back it is as reported.
+  // The entries exchanged since the last listing: their reports went with them, and still hold if exchanged back.
   #exchanged = new WeakSet<Entry>()
 
   get isEmpty(): boolean {

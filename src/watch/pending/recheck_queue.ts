@@ -14,13 +14,13 @@ interface Hint {
  * look and its answer; otherwise the look is ahead of the events.
  */
 export class RecheckQueue {
-  // With the turn at which the name was last noted. A turn begins with each look, and with each answer, which may raise doubts itself.
+  // By name, the turn of its last doubt or event. A turn begins with each look, and with each answer, which may add doubts.
   readonly #names = new ByName<number>()
   readonly #whole = new Map<Directory, number>()
   readonly #hints = new ByName<Hint>()
   // By the cookie of an entry that has left a name: the hint of that name.
   readonly #left = new Map<number, Hint>()
-  // True: since there are names that may be swapped, a file at one was written, or an exchange is known to have taken place.
+  // True: since there are names that may be swapped, a file at one was written, or an exchange is known to be real.
   #isSwappedWritten = false
   #turn = 0
   // The turn of the last look.
@@ -76,7 +76,7 @@ export class RecheckQueue {
   }
 
   /**
-   * Notes that an event or a look has shown an entry at a name where none is known. If the name may be swapped, it was, by an exchange that was reported as a rename
+   * Notes that an event or a look has shown an entry at a name where none is known. If the name may be swapped, it was, by an exchange reported as a rename
    * over a file and back. The entry at the other name may be known by a look ahead of that, and then no look can tell that it is another.
    */
   noteUnbelieved(directory: Directory, name: string): void {
@@ -161,7 +161,7 @@ export class RecheckQueue {
     const written = hints.filter(([, { wasSwapped }]) => wasSwapped && this.#isSwappedWritten)
     if (this.#hints.size === 0) {
       this.#isSwappedWritten = false
-      // An entry that left one of these names has arrived: the kernel queues both halves at once, and the look that counts came after the first.
+      // Entries that left these names have arrived: the kernel queues both halves at once, and the look came after the first.
       this.#left.clear()
     }
     return written.map(([name]) => name)

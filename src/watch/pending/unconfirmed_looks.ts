@@ -34,7 +34,7 @@ export class UnconfirmedLooks {
   /** Notes that a look has shown `seen`, which no event has reported: the tree has it, or is about to have it, in place of `before`. */
   note(directory: Directory, name: string, before: Entry, seen: Entry): void {
     if (before instanceof Directory || seen.kind === 'directory') return
-    // The record of the first look has the reported entry; this look adds its inode number, if that was not seen when it was reported.
+    // The first record has the entry as reported; this look adds the inode number, if that was not seen then.
     const first = this.#names.get(directory, name)?.told ?? copyOf(before)
     const told = first.ino === 0 ? { ...first, ino: seen.ino } : first
     if (!mayBeSame(told, seen) || alterationOfMoved(told, seen) !== undefined)
@@ -85,8 +85,8 @@ export class UnconfirmedLooks {
   }
 
   /**
-   * Takes the present records. Returns what to call when all events queued before have been translated: it takes back what no event has reported, so that the next
-   * poll reports it. `waits`: returns true if an entry has left its name, or lies in one that has: more is reported when it arrives.
+   * Takes the present records. Returns what to call when all events queued before have been translated: it takes back what no event has reported, so that
+   * the next poll reports it. `waits`: returns true if an entry has left its name, or lies in one that has: more is reported when it arrives.
    */
   hold(waits: (directory: Directory, name: string) => boolean): () => void {
     const held = new Set([...this.#all()].map(([, , each]) => each))

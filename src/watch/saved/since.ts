@@ -28,8 +28,8 @@ export interface Remembered {
 const AS_NEW = 'all that is there is told as new; the next save() writes one that can be compared'
 
 /**
- * The snapshot that `since` names, while the roots given to watch() are watched for the first time. A root that cannot be compared is reported as trouble, and all
- * that is there then as new.
+ * The snapshot that `since` names, while the roots given to watch() are watched for the first time. A root that cannot be compared is reported as trouble,
+ * and all that is there then as new.
  */
 export class Since {
   readonly #parts: SinceParts

@@ -54,13 +54,13 @@ export class AheadWalks {
     return isOver ? [...kept] : undefined
   }
 
-  /** Hands over all listings of a walk made ahead with these requests. Resolves to false if there is none. Rejects as the walk does, and with what `take` throws. */
+  /** Hands over all listings of a walk made ahead with these requests; false: there is none. Rejects as the walk does, and with what `take` throws. */
   async tell(requests: Buffer, take: Take, taker: Taker | undefined): Promise<boolean> {
     const walk = this.#walks.find((each) => each.requests.equals(requests))
     const underWay = this.#underWay
     this.#underWay = undefined
     this.#walks = this.#walks.filter((each) => each !== walk)
-    // A walk with other requests goes on to its end: a caller will ask for it, and would take a part of it for all there is.
+    // A walk with other requests goes on to its end: its caller would take a part of it for all there is.
     if (underWay !== walk) await underWay?.walked.catch(() => {})
     if (walk === undefined) return false
     walk.take = (listing) => {

@@ -54,8 +54,8 @@ const COARSE_TICK = 2000
 export const UNLIKE_ANY = Number.NaN
 
 /**
- * Returns true if an entry may have changed since a moment, in ms since the epoch. A later change within the same tick leaves the entry's times as they are, and
- * a tick is long where a file system keeps whole seconds (ext4 with inodes of 128 bytes). native/scan/dir_reader.cc asks the same.
+ * Returns true if an entry may have changed since a moment, in ms since the epoch. A later change within the same tick leaves the entry's times as they
+ * are, and a tick is long where a file system keeps whole seconds (ext4 with inodes of 128 bytes). native/scan/dir_reader.cc asks the same.
  */
 export function mayBeChangedSince({ ctimeMs }: Pick<Stat, 'ctimeMs'>, since: number): boolean {
   return ctimeMs + (ctimeMs % 1000 === 0 ? COARSE_TICK : 0) >= since
@@ -107,7 +107,7 @@ export function alteration(
   if (now === undefined) return undefined
   if (old === undefined) return mayBeChangedSince(now, since) ? 'modify' : undefined
   if (old.size !== now.size || old.mtime !== now.mtime || holdsOther(old, now)) return 'modify'
-  // Another file has the name, and the attributes cached here are those of the old one (overlay, FUSE): so it was replaced.
+  // Another file has the name, and the cached attributes are those of the old one (overlay, FUSE): it was replaced.
   if (now.nlink === 0 && old.nlink > 0) return 'modify'
   if (!sameOwner(old, now) || old.nlink !== now.nlink) return 'attrib'
   // Only the ctime: an mtime was put back behind a write of the same size, for all we can tell.

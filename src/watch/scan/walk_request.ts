@@ -30,9 +30,9 @@ export interface WalkRequest {
   /** True: the walker looks at each entry, and the listing has its stat. */
   stat?: boolean
   /**
-   * ms since the epoch, with `stat`: the walker looks at each entry, but the listing has the stat only of those changed from then on, by their ctime. All others
-   * are packed as in a listing without `stat`, so that an unchanged directory is the same byte for byte. Not with `compare`, `hash` or `names`: the walk
-   * rejects with EINVAL.
+   * ms since the epoch, with `stat`: the walker looks at each entry, but the listing has the stat only of entries changed from then on, by their ctime. All
+   * others are packed as in a listing without `stat`, so that an unchanged directory is the same byte for byte. Not with `compare`, `hash` or `names`: the
+   * walk rejects with EINVAL.
    */
   since?: number
   /** True: the walker leaves out what is as it was: see {@link Walker.commit}. */

@@ -50,8 +50,8 @@ export class Walker {
   }
 
   /**
-   * Begins a walk, and waits within this call for its listings, for as long as patience goes. The next walk() with the same requests gets those that this walk has
-   * found, and those that it still finds.
+   * Begins a walk, and waits within this call for its listings, for as long as patience goes. The next walk() with the same requests gets those that this
+   * walk has found, and those that it still finds.
    *
    * @returns the listings; undefined: the walk goes on
    * @throws {InotifyError} as {@link walk} rejects

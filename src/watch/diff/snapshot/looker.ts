@@ -105,7 +105,7 @@ export class Looker {
       else some.push(i)
     }
     const unanswered = await this.#statIn([...byDirectory.values()], realPaths, found)
-    // One name that cannot be looked at is an error of its whole group: a mount whose server is gone, or that is another user's.
+    // One name that cannot be looked at fails its whole group: a mount whose server is gone, or that is another user's.
     if (unanswered.length > 0)
       await this.#statIn(
         unanswered.map((i) => [i]),

@@ -189,7 +189,7 @@ export class ScanFrontier {
     return now.some((each) => each === 'unanswered' || (each !== undefined && isSame(each, end)))
   }
 
-  /** Returns the directories that paths lead to. undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of it. */
+  /** Returns the directories at paths. undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of the path. */
   async #identify(paths: readonly string[]): Promise<Array<Identity | 'unanswered' | undefined>> {
     const found: Array<Identity | 'unanswered' | undefined> = []
     const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
@@ -237,7 +237,7 @@ function isSame(a: Pick<Identity, 'identity'>, b: Pick<Identity, 'identity'>): b
   return a.identity === b.identity
 }
 
-/** Returns true if a known directory may be the end, by its inode number and mount: each subvolume of btrfs has a device of its own, and its numbers begin anew. */
+/** Returns true if a known directory may be `end`, by what is kept: each subvolume of btrfs has a device of its own, and its numbers begin anew. */
 function mayBe({ ino, mount }: Directory, end: Identity): boolean {
   return (ino === end.ino || mount.numbersPass) && mount.mountId === end.mountId
 }
