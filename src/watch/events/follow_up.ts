@@ -153,9 +153,9 @@ export class FollowUp {
   }
 
   /**
-   * Takes the directories concerned into doubt, if anything else is in doubt. What was listed while directories moved may have been found by a path that had
-   * become another's; and the events of an exchange with an entry outside come in an order that means something else. A rename that fits what is known
-   * costs nothing.
+   * Takes the directories concerned into doubt. What was listed while directories moved may have been found by a path that had become another's; and the events
+   * of an exchange with an entry outside come in an order that means something else. The caller does this only if anything else is in doubt: a rename that fits
+   * what is known costs nothing.
    */
   #doubtMoved(moved: readonly Directory[]): void {
     const { rechecks, scans } = this.#parts.pending
