@@ -52,7 +52,7 @@ export class Comparison {
   since(directory: Directory): number {
     const { source, since, comparedSince } = this.#diff.options
     const { mount, wd } = directory
-    // Only a directory above is polled; events report writes here. One watched while unreadable is polled until it is read.
+    // Only a directory above is polled: events report writes here. One watched while unreadable is polled until read.
     if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
       return Number.POSITIVE_INFINITY
     return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since

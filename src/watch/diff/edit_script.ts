@@ -74,7 +74,7 @@ export class EditScript {
   }
 
   #place(move: Move): void {
-    // An entry that is being placed waits for this one. The rest of a longer chain is made again, rather than take the stack.
+    // An entry being placed waits for this one. The rest of a longer chain is made again, rather than take the stack.
     if (move.isDone || this.#beingPlaced.has(move) || this.#beingPlaced.size >= MAX_CHAIN) return
     this.#beingPlaced.add(move)
     const { to, name } = move

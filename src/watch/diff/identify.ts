@@ -63,7 +63,7 @@ export class Identification {
     if (requested !== undefined) {
       if (!this.#diff.tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
-      // The directory may have been renamed since the scan. One met in a listing is where the listing says, and may be another.
+      // The directory may have been renamed since. One met in a listing is where that says, and may be another.
       if (found.parent?.listing === undefined) {
         const above = snapshot.wayTo(requested.parent)
         // A parent that was asked for as well, and is not there, says nothing of the directories in it.
@@ -148,7 +148,7 @@ export class Identification {
       if (known !== undefined) this.#onGone(parent, found, known)
       // No event reports where the end of a new link is by now.
       else if (isLinkEnd(found)) work.look(directory, name)
-      // Nor one asked for by its path, if a directory above has moved. Events report a new one that was met in a listing.
+      // Nor one asked for by its path, if a directory above has moved. Events report one met in a listing.
       else if (found.target !== undefined) rechecks.add(directory, name)
       return false
     }

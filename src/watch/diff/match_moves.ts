@@ -63,7 +63,7 @@ export class MoveMatcher {
     const { matchByName } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
-      // An unopened directory has only the number that its parent shows. 0: never seen, so nothing says that it is another.
+      // An unopened directory has only the number that its parent shows. 0: never seen, and taken for the known one.
       const ino = (listing.error === 0 ? undefined : found.asEntry?.ino) ?? listing.ino
       if (matchByName || known.ino === ino || known.ino === 0 || ino === 0) {
         this.claim(known, found)

@@ -4,8 +4,8 @@ import type { Tree } from '../tree/tree.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
-// FUSE servers may make inode numbers up as they are asked (libfuse without use_ino: sshfs, unionfs-fuse, mergerfs), and vfat and cifs do: once the kernel has
-// forgotten a file, it has another number. On such a mount kind, size, mode, times and name say which entry is which.
+// Once the kernel has forgotten a file, it has another inode number on vfat, cifs and FUSE servers that make numbers up
+// (libfuse without use_ino: sshfs, unionfs-fuse, mergerfs). There kind, size, mode, times and name identify an entry.
 
 /**
  * Learns which polled mounts give other numbers to unchanged files.

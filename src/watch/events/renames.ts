@@ -29,8 +29,9 @@ export class Renames {
   readonly #parts: RenamesParts
   // The events held back of entries that are not on their way any more.
   #released: readonly HeldEvent[] = NONE
-  // By directory, the name at which an entry has come over another, if nothing was moved, made or removed there since: the kernel locks both directories of an
-  // exchange until all its events are queued, so that nothing is in between. `from`: undefined for an entry from elsewhere.
+  // By directory, the name at which an entry has come over another, if nothing was moved, made or removed there since:
+  // the kernel locks both directories of an exchange until all its events are queued, so that nothing is in between.
+  // `from`: undefined for an entry from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
   constructor(parts: RenamesParts) {
@@ -53,7 +54,7 @@ export class Renames {
     const departed = pending.moves.from(directory, name)
     // The entry may come back to the name that it left.
     if (departed === undefined || departed.cookie === arriving) return undefined
-    // Its arrival, queued later, is translated first: else a reader of the changes would take the new entry for the moved one.
+    // Its arrival, queued later, is translated first: else a reader would take the new entry for the moved one.
     const arrival = reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
     // The directory where it arrives may itself be on its way.
@@ -72,8 +73,8 @@ export class Renames {
     const over = last?.name === name ? last : undefined
     this.#cameOver.delete(directory)
     const entry = tree.entriesOf(directory).get(name)
-    // An exchange with an entry outside, or ignored, has the events of an arrival over an entry and of a departure from that name: then the earlier entry
-    // has left, and the one that came is there still.
+    // An exchange with an entry outside, or ignored, has the events of an arrival over an entry and of a departure from
+    // that name: then the earlier entry has left, and the one that came is there still.
     if (entry !== undefined && over !== undefined && over.from === undefined)
       pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
@@ -163,8 +164,8 @@ export class Renames {
     // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i) : undefined
-    // An entry that may be the other one of an exchange stays as it was reported, not as a look ahead of the events has shown it: else the recheck
-    // would find no difference.
+    // An entry that may be the other one of an exchange stays as reported, not as a look ahead of the events has shown
+    // it: else the recheck would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
     if (!isInDoubt) unconfirmed.put(directory, name, ahead)
     const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
@@ -201,7 +202,7 @@ export class Renames {
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
-    // This may be an exchange with an entry outside, or one whose other half comes too late to wait for: see findExchange.
+    // This may be an exchange with an entry outside, or one whose other half comes too late: see findExchange.
     const isOver = known instanceof Directory
     // If a listing had shown this exchange already, the events have now reversed it.
     const isStale = isOutdated && wayBack !== undefined

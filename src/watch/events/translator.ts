@@ -121,8 +121,8 @@ export class Translator {
       this.#pending.moves.hold(above, { directory, mask, cookie, name })
       return
     }
-    // A rename of a directory above has taken it too deep, which no listing reports. The topmost one that is too deep is
-    // listed again, which ends with an error, and the entries below are dropped.
+    // A rename of a directory above has taken it too deep, which no listing reports. The topmost one too deep is listed
+    // again, which ends with an error, and the entries below are dropped.
     const beyond = this.#editor.beyondDepth(directory)
     if (beyond !== undefined) {
       this.#pending.work.list(beyond)
@@ -231,8 +231,8 @@ export class Translator {
 
   #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
-    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back events queued before. Or the file has changed places with a
-    // directory: the kernel queues these events after the file has its new name, and others may write to it before.
+    // O_TMPFILE writes to a name that never exists; IN_EXCL_UNLINK does not hold back queued events; or the file has
+    // changed places with a directory: its events are queued after it has its new name, and others may write before.
     if (entry === undefined || isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
       if (type === 'modify') this.#pending.rechecks.addWritten(directory, name)
       else this.#pending.rechecks.add(directory, name)
@@ -278,7 +278,7 @@ export class Translator {
       this.#remove(directory, mask, name, known)
       this.#put(directory, i, mask, name)
     } else if (known instanceof Directory) {
-      // Found before its event came; or it has replaced an empty directory, which no event reports. The listing will tell.
+      // Found before its event; or it has replaced an empty directory, which no event reports. The listing will tell.
       this.#pending.work.list(known)
     } else if (!isDirectory) {
       // If the file is the same, the listing or the poll was quicker than the event.

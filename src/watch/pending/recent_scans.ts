@@ -4,8 +4,9 @@ import { ByName } from './by_name.ts'
 
 /** Directories that were listed lately. An event of such a directory may be older than its listing, and about another entry of that name. */
 export class RecentScans {
-  // By directory: the names that events were about since, with the inode number that the listing had shown there, if that entry was reported as gone
-  // or another has taken its place; else 0. For all other names, the event that put the entry there may still come.
+  // By directory: the names that events were about since, with the inode number that the listing had shown there, if
+  // that entry was reported as gone or another has taken its place; else 0. For all other names, the event that put
+  // the entry there may still come.
   readonly #listed = new Map<Directory | WatchedMount, ByName<number>>()
   // The entries exchanged since the last listing: their reports went with them, and still hold if exchanged back.
   #exchanged = new WeakSet<Entry>()

@@ -14,7 +14,7 @@ interface Hint {
  * look and its answer; otherwise the look is ahead of the events.
  */
 export class RecheckQueue {
-  // By name, the turn of its last doubt or event. A turn begins with each look, and with each answer, which may add doubts.
+  // By name, the turn of its last doubt or event. A turn begins with each look and each answer, which may add doubts.
   readonly #names = new ByName<number>()
   readonly #whole = new Map<Directory, number>()
   readonly #hints = new ByName<Hint>()
@@ -161,7 +161,7 @@ export class RecheckQueue {
     const written = hints.filter(([, { wasSwapped }]) => wasSwapped && this.#isSwappedWritten)
     if (this.#hints.size === 0) {
       this.#isSwappedWritten = false
-      // Entries that left these names have arrived: the kernel queues both halves at once, and the look came after the first.
+      // Entries that left these names have arrived: the kernel queues both halves at once, the look came later.
       this.#left.clear()
     }
     return written.map(([name]) => name)

@@ -96,7 +96,7 @@ export function alteration(
   const replaced = !mayBeSame(before, after)
   if (before.kind === 'directory') {
     if (replaced) return 'replace'
-    // A directory's own times, size and link count follow its entries, which have their own changes (or are not watched).
+    // A directory's own times, size and link count follow its entries, which have their own changes (or no watch).
     if (old !== undefined && now !== undefined) return sameOwner(old, now) ? undefined : 'attrib'
     // Making or removing an entry sets both times at once; chmod and chown the ctime alone.
     return since > 0 && now !== undefined && mayBeChangedSince(now, since) && now.ctime !== now.mtime

@@ -2,8 +2,8 @@ import { keyOf, pathOf } from '../../name_key.ts'
 import type { Kind } from '../report/change.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
-// An entry, as native/record/record.h packs it: kind, flags and the bytes of the inode number in one byte, and the bytes of the name; the inode number without
-// leading zeros; a stat block and the digest of the content if the flags say so; the name. Little-endian.
+// An entry, as native/record/record.h packs it, little-endian: kind, flags and inode bytes in one byte; the name's
+// bytes in one; the inode number without leading zeros; the stat block and content digest, if flagged; the name.
 const HEAD = 2
 const STAT_BYTES = 56
 const CTIME_MS = 40
