@@ -1,6 +1,6 @@
 import { keyOf, pathOf } from '../../name_key.ts'
 import type { Kind } from '../report/change.ts'
-import type { Entries, Entry, Stat } from './entry.ts'
+import { type Entries, type Entry, mayBeChangedSince, type Stat } from './entry.ts'
 
 // An entry, as native/record/record.h packs it, little-endian: kind, flags and inode bytes in one byte; the name's
 // bytes in one; the inode number without leading zeros; the stat block and content digest, if flagged; the name.
@@ -78,13 +78,14 @@ export function unpack(
   }
 }
 
-/** Returns true if any of the entries that have a stat has changed since then, in ms since the epoch. Makes no object of any. */
+/** Returns true if any of the entries that have a stat may have changed since then, in ms since the epoch. Unpacks none. */
 export function hasChangedSince(block: Buffer, start: number, end: number, since: number): boolean {
   for (let at = start; at < end; ) {
     const first = block[at] as number
     const nameBytes = block[at + 1] as number
     at += HEAD + (first >> INO_SHIFT)
-    if (first & HAS_STAT && block.readDoubleLE(at + CTIME_MS) >= since) return true
+    const ctimeMs = first & HAS_STAT ? block.readDoubleLE(at + CTIME_MS) : undefined
+    if (ctimeMs !== undefined && mayBeChangedSince({ ctimeMs }, since)) return true
     at += statBytes(first) + nameBytes
   }
   return false

@@ -167,4 +167,7 @@ test('whether any was changed since is told without unpacking; of what was not l
   const isChanged = (since: number, end = block.length) => hasChangedSince(block, 0, end, since)
   expect([7, 8, 9, 10].map((since) => isChanged(since))).toEqual([true, true, true, false])
   expect(isChanged(0, pack([['a', file(1)]]).length)).toBe(false)
+  // Of whole seconds, a later change within the same tick shows the same time.
+  const coarse = Buffer.from(pack([['a', seen('file', 1, { ctimeMs: 5000 })]]), 'latin1')
+  expect([7000, 7001].map((since) => hasChangedSince(coarse, 0, coarse.length, since))).toEqual([true, false])
 })
