@@ -50,6 +50,8 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
   // So many, and those of processes that have ended are let go.
   #most = 1024
   #program: number | undefined
+  // Signals for the program, until the supervisor has reported its process id; undefined: it has, or will not.
+  #early: Array<NodeJS.Signals | number> | undefined = []
 
   /** @internal Use {@link run}. */
   constructor(
@@ -123,7 +125,10 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
 
   /** Sends a signal to the program. Returns true if there was somebody to get it. */
   kill(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
-    if (this.#program === undefined || !UNCAUGHT.includes(signal)) return this.#child.kill(signal)
+    if (!UNCAUGHT.includes(signal)) return this.#child.kill(signal)
+    // The supervisor would end, and the program go on.
+    if (this.#early !== undefined && this.pid !== undefined) return this.#early.push(signal) > 0
+    if (this.#program === undefined) return this.#child.kill(signal)
     try {
       return process.kill(this.#program, signal)
     } catch {
@@ -148,7 +153,7 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
 
   /** Resolves at its end. */
   async #read(report: Readable | undefined): Promise<void> {
-    if (report === undefined) return
+    if (report === undefined) return this.#sendEarly()
     // Not by node:readline, to which U+2028, which a path may have, is the end of a line.
     let rest = ''
     report.setEncoding('utf8').on('data', (text: string) => {
@@ -157,11 +162,20 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
       for (const line of lines) this.#take(JSON.parse(line) as Said)
     })
     await new Promise((resolve) => report.once('close', resolve))
+    this.#sendEarly()
+  }
+
+  #sendEarly(): void {
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const signal of early) this.kill(signal)
   }
 
   #take({ event, pid, path, source, wd, message, lines }: Said): void {
-    if (event === 'start') this.#program = pid
-    else if (event === 'error') this.emit('error', new Error(message))
+    if (event === 'start') {
+      this.#program = pid
+      this.#sendEarly()
+    } else if (event === 'error') this.emit('error', new Error(message))
     else if (event === 'warning') warn('INOTIFY_BRIDGE_RUN', `run: ${message}`)
     else if (event === 'dropped')
       warn(

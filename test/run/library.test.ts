@@ -1,7 +1,7 @@
 // inotify-bridge/run: a program as it is, with a handle.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -115,13 +115,23 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
     expect(stateOf(pid)).not.toBe('')
     expect(program.kill('SIGKILL')).toBe(true)
     expect(await once(program, 'exit')).toEqual([null, 'SIGKILL'])
-    // The kernel queues the program's SIGKILL at the end of its parent (PR_SET_PDEATHSIG), which may be seen first.
-    await expect.poll(() => stateOf(pid), { timeout: 60_000 }).toBe('')
+    expect(stateOf(pid)).toBe('')
     expect(program.kill('SIGKILL')).toBe(false)
     const gentle = running('sh', ['-c', 'echo up $$; exec sleep 1000'])
     await pidOf(gentle)
     gentle.kill('SIGUSR1')
     expect(await once(gentle, 'exit')).toEqual([null, 'SIGUSR1'])
+  })
+
+  test('SIGKILL before this process has read which one the program is', async () => {
+    const file = join(scratch(), 'pid')
+    const program = running('sh', ['-c', `trap "" TERM; echo $$ >${file}; while :; do sleep 0.05; done`])
+    const pid = () => existsSync(file) && readFileSync(file, 'utf8').trim()
+    while (!pid()) execFileSync('sleep', ['0.01'])
+    expect(program.kill('SIGKILL')).toBe(true)
+    expect(await once(program, 'exit')).toEqual([null, 'SIGKILL'])
+    expect(stateOf(Number(pid()))).toBe('')
+    expect(program.kill('SIGKILL')).toBe(false)
   })
 
   test('a signal that aborts, before and after', async () => {
