@@ -9,9 +9,9 @@ import { asStatxError, statxError } from './syscalls/statx_error.ts'
 /** Finds the mount of an existing path, symlinks followed. */
 export type MountLookup = (path: string | Buffer) => Mount
 
-/** What a lookup asks of the system. */
+/** The questions of a lookup to the system. */
 export interface MountSystem {
-  /** As the addon's: the id, 0 if the kernel does not say, or a negative errno. */
+  /** The mount's id as the addon gives it: 0 if the kernel does not say, or a negative errno. */
   mountId(path: string | Buffer): number
   /** The text of /proc/self/mountinfo. */
   readMountinfo(): string
@@ -25,32 +25,31 @@ const linux: MountSystem = {
     const addon = addonOrError()
     return addon instanceof AddonLoadError ? 0 : addon.mountId(path)
   },
-  // Lossy for names that are not UTF-8, as realPath is: the two are compared.
+  // Lossy for names that are not UTF-8. So is realPath, with which the names are compared.
   readMountinfo: () => readFileSync('/proc/self/mountinfo', 'utf8'),
   realPath: (path) => realpathSync.native(path),
   fType: (path) => statfsSync(path, { bigint: true }).type,
 }
 
 /**
- * The mount of an existing path, symlinks followed. Reads the mount table anew at each call, because mounts
- * come and go without an event that would tell.
+ * Returns the mount of an existing path, symlinks followed. Reads the mount table anew at each call, because mounts come and go without
+ * an event that would tell.
  *
- * Asks the kernel for the mount's id: st_dev is no key (btrfs and overlay show others than mountinfo does),
- * and a path alone can be answered wrongly when something was mounted since. Throws an InotifyError as
- * statx(2) fails.
+ * Asks the kernel for the mount's id: st_dev is no key (btrfs and overlay show others than mountinfo does), and a path alone can be
+ * answered wrongly when something was mounted since. Throws an InotifyError as statx(2) fails.
  */
 export const mountOf: MountLookup = (path) => findMount(path, linux)
 
-/** Whether something else is mounted at a path than what it lies in, symlinks followed. False where the kernel does not say. */
+/** Returns true if a path has another mount than its directory, symlinks followed. False if the kernel does not tell mounts. */
 export function isMountPoint(path: string): boolean {
   const [own, around] = [linux.mountId(path), linux.mountId(dirname(path))]
   return own > 0 && around > 0 && own !== around
 }
 
-/** The id of an existing path's mount, symlinks followed; 0 where the kernel does not say. Throws as {@link mountOf}. */
+/** Returns the id of an existing path's mount, symlinks followed; 0 if the kernel does not say. Throws as {@link mountOf}. */
 export const mountIdAt = (path: string | Buffer): number => mountIdOf(path, linux)
 
-/** The mount with this id, if it is in the mount table. */
+/** Returns the mount with this id, if it is in the mount table. */
 export function mountById(id: number): Mount | undefined {
   return rowIn(textOf(linux), id)
 }
@@ -68,23 +67,23 @@ export function findMount(path: string | Buffer, system: MountSystem): Mount {
 }
 
 /**
- * An id that stays unknown is no reason to go by the path: it is a mount of another namespace
+ * Returns the row of an id, and undefined for an unknown id: the caller must not go by the path then. The mount is of another namespace
  * (/proc/<pid>/root/...), and the same path in this namespace's table is a different mount.
  */
 function rowById(id: number, system: MountSystem): MountRow | undefined {
   const find = () => rowIn(textOf(system), id)
-  // Not in the table at first: mounted between the two questions.
+  // The id can be missing at first: the mount was made between the two questions.
   return find() ?? find()
 }
 
-/** The mount with this id in the text of a mount table. */
+/** Returns the row with this id in the text of a mount table. */
 export function rowIn(text: string, id: number): MountRow | undefined {
-  // To parse the whole table takes longer than to read it.
+  // Parses one line only: to parse the whole table takes longer than to read it.
   const line = text.split('\n').find((each) => each.startsWith(`${id} `))
   return line === undefined ? undefined : parseMountinfo(line)[0]
 }
 
-/** Empty where there is no /proc: a chroot, a sandbox. */
+/** Returns the mount table, '' without /proc: in a chroot, or a sandbox. */
 function textOf(system: MountSystem): string {
   try {
     return system.readMountinfo()
@@ -93,7 +92,7 @@ function textOf(system: MountSystem): string {
   }
 }
 
-/** The answer when the mount table has none: the type is a good guess, the rest is not known. */
+/** Returns a mount by its magic number, for ids that the table lacks. The type is a good guess, the rest is unknown. */
 export function mountByMagic(id: number, fType: number | bigint): Mount {
   const type = typeByMagic(fType) ?? 'unknown'
   return { id, point: '', root: '', type, source: '', options: [] }

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { mountIdAt, rowIn } from './mount_of.ts'
 import { type Mount, parseMountinfo, toMount } from './mountinfo.ts'
 
-/** The mount table as it was read once, for many paths. It says nothing of what is mounted behind that: see MountWatch. */
+/** The mount table as it was read once, for many paths. It does not have mounts that were made later: see MountWatch. */
 export class MountTable {
   readonly #text = read()
   readonly #mounts = new Map<number, Mount | undefined>()
 
   /**
-   * The mount of an existing path, symlinks followed; undefined where the table does not have it: one of another namespace, one that is younger, or the
-   * kernel does not say which it is. Throws an InotifyError as statx(2) fails.
+   * Returns the mount of an existing path, symlinks followed. Undefined if the table lacks it: a mount of another namespace or a younger one, or the
+   * kernel does not tell the id. Throws an InotifyError as statx(2) fails.
    */
   mountOf(path: string | Buffer): Mount | undefined {
     const id = mountIdAt(path)
@@ -17,7 +17,7 @@ export class MountTable {
     return this.#mounts.get(id)
   }
 
-  /** Where something is mounted. As bytes: names may be no UTF-8. */
+  /** Returns the mount points. As bytes: names may be no UTF-8. */
   points(): Buffer[] {
     return parseMountinfo(this.#text.toString('latin1')).map(({ point }) => Buffer.from(point, 'latin1'))
   }
@@ -28,7 +28,7 @@ export class MountTable {
   }
 }
 
-/** Empty where there is no /proc. */
+/** Returns '' without /proc. */
 function read(): Buffer {
   try {
     return readFileSync('/proc/self/mountinfo')

@@ -3,13 +3,13 @@ import { keysOf, pathOf } from '../name_key.ts'
 import { chooseBackend } from './filesystems.ts'
 import { MountTable } from './mount_table.ts'
 
-/** What lies on mounts that only this kernel changes, whose every change it reports: nobody waits for a server there. By the mount table as it was read once. Paths are keys: see name_key.ts. */
+/** Tells which paths, as keys (name_key.ts), lie on mounts that only this kernel changes, and reports every change of: no server delays a caller there. By one read of the mount table. */
 export class NearMounts {
   readonly #table = new MountTable()
   readonly #points = new Set(this.#table.points().map(keysOf))
   readonly #directories = new Map<string, boolean>()
 
-  /** Whether a path lies there: of what is in a directory, and is no mount itself, that directory is asked once. Throws InotifyError as what is asked is not there. */
+  /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws InotifyError if a path that is asked for is missing. */
   has(path: string): boolean {
     if (this.#points.has(path)) return this.leadTo(path)
     const directory = dirname(path)
@@ -20,7 +20,7 @@ export class NearMounts {
     return found
   }
 
-  /** Whether what a path leads to lies there, symlinks followed. Throws likewise. */
+  /** Returns true if the target of a path, symlinks followed, lies there. Throws likewise. */
   leadTo(path: string): boolean {
     const mount = this.#table.mountOf(pathOf(path))
     return mount !== undefined && chooseBackend(mount).backend === 'inotify'

@@ -4,8 +4,8 @@ import { InotifyError } from '../errors.ts'
 let isThere = false
 
 /**
- * What is held open is opened, or given its mode, by a path of /proc/self/fd, whatever its name stands for by now. A root that somebody has put together may be
- * without it: that is said before anything is done, since each such call would say that the file is not there. Throws InotifyError.
+ * Throws InotifyError if /proc is not mounted, as in a root that somebody has put together. Held files are opened, or given their mode, by paths of
+ * /proc/self/fd, whatever their names stand for by now. Callers check first: each such call would say that the file is missing.
  */
 export function requireProc(): void {
   isThere ||= existsSync('/proc/self/fd')

@@ -6,14 +6,14 @@ import type { Mount } from '../mountinfo.ts'
 import { type Findings, isLeftByLayer, scarce } from './findings.ts'
 import { adviseOnPin } from './pin_advice.ts'
 
-/** What the kernel has by itself: fewer are soon too few. */
+/** The kernel's default of max_queued_events. A smaller queue soon overflows. */
 const USUAL_QUEUE = 16_384
 
 const ALLOW_INOTIFY =
   'Allow inotify_init1(2) and inotify_add_watch(2) where this runs: in the seccomp profile of the container, or by another sandbox or emulator. Until then watch() ' +
   'polls, and so do the drop-ins, mirror and reload; a program that you cannot change hears nothing.'
 
-/** What to do about what has been found, the most pressing first. Empty if all is well. */
+/** Returns what to do about the findings, the most pressing first. Empty if all is well. */
 export function advise(findings: Findings): string[] {
   const { route, refusal } = findings
   return [
@@ -45,7 +45,7 @@ function adviseOnMount(mount: Mount, { path, route }: Findings): string[] {
   }
   const unseen = local === 'delivered' ? `changes made by ${others} too` : 'all changes'
   const source = route.seen.kind === 'directory' ? path : dirname(path)
-  // What changes no line of a program first.
+  // Advice that changes no line of a program comes first.
   return [
     ...(local === 'delivered' || isGofer(mount) ? [] : adviseOn9p(mount)),
     'A program of Node that you cannot change (Vite, webpack, nodemon, tsc --watch of TypeScript 6): start it with NODE_OPTIONS="--import inotify-bridge/register", or by ' +
@@ -101,7 +101,7 @@ function adviseOnVolume({ volume, environments, pinned }: Findings): string[] {
         `'inotify-bridge mirror ${quoted(directory)} TARGET'.`,
     ]
   }
-  // Nobody is told to watch what does not tell.
+  // No advice to watch a mount that delivers no events of others.
   if (capability(mount).remote !== 'none') return []
   return [
     `Watch the directory ${quoted(directory)}, not the file, and act on IN_MOVED_TO of '..data' (Envoy: watched_directory: { path: ` +
@@ -113,7 +113,7 @@ function nameOf({ point, type }: Mount): string {
   return `${point || 'a mount'} (${type})`
 }
 
-/** As a shell takes it. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

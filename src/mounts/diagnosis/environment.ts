@@ -1,16 +1,16 @@
 import { isGofer } from '../filesystems.ts'
 import type { Mount } from '../mountinfo.ts'
 
-/** Where this process runs, as far as it matters to who hears of which change. */
+/** The environment of this process, as far as it matters to who hears of which change. */
 export interface Environment {
   readonly name: 'gVisor' | 'WSL 1' | 'WSL 2' | 'Kata' | 'Docker Desktop' | 'container'
-  /** By what it was recognised. */
+  /** The sign that it was recognised by. */
   readonly how: string
   /** One sentence: what it means for file events. */
   readonly means: string
 }
 
-/** What the kernel says of itself. */
+/** The kernel's statements about itself. */
 export interface KernelFacts {
   /** /proc/version */
   readonly version: string
@@ -18,10 +18,10 @@ export interface KernelFacts {
   readonly cmdline: string
 }
 
-/** The date of no kernel that anybody boots: what gVisor has always said, also before it named itself in the release. */
+/** The date in gVisor's /proc/version since ever, also before gVisor named itself in the release. No kernel that anybody boots has it. */
 const GVISOR_DATE = '#1 SMP Sun Jan 10 15:06:54 PST 2016'
 
-/** Each that is recognised, the one that explains most first. */
+/** Returns the environments that are recognised, the one that explains most first. */
 export function recognise(mounts: readonly Mount[], { version, cmdline }: KernelFacts): Environment[] {
   return [
     gvisor(mounts, version),

@@ -17,7 +17,7 @@ import { type Finder, type PathResolution, resolveWithDeadline } from './path_re
 import { originOf, pinnedBy } from './single_file_mount.ts'
 import { judge, type Verdict } from './verdict.ts'
 
-/** A diagnosis, and what a person is told beside it. */
+/** A diagnosis, and the facts that are shown to a person beside it. */
 export interface Examination {
   readonly diagnosis: Diagnosis
   readonly verdict: Verdict
@@ -25,26 +25,26 @@ export interface Examination {
   /** The way to the directory that the path is, or lies in. */
   readonly directory: PathResolution
   readonly environments: readonly Environment[]
-  /** Who has watches, the one with most first. */
+  /** The processes that have watches, the one with most first. */
   readonly holders: readonly Holder[]
 }
 
-/** What an examination asks of the system. */
+/** The questions of an examination to the system. */
 export interface ExamineSystem extends Finder {
   kernel(): KernelFacts
   limits(): InotifyLimits
   holders(): readonly Holder[]
-  /** Why no watch is to be had in this process: one sentence. */
+  /** The reason why this process can get no watch, in one sentence. */
   refusal(): string | undefined
 }
 
-/** diagnose() (../diagnose.ts), with all that it has found. */
+/** Returns diagnose()'s answer (../diagnose.ts) with all findings. */
 export async function examineHere(path: string): Promise<Examination> {
   const sight = openPathInspector()
   try {
     const found = await examine(path, { ...linux, sight, readMountinfo: () => mountinfoOf(path) })
     const addon = addonOrError()
-    // Whoever asks is to go on to watch().
+    // A person who diagnoses a path goes on to watch(), which needs the addon.
     if (addon instanceof AddonLoadError) found.diagnosis.advice.push(addon.message.replaceAll('\n', ' '))
     return found
   } finally {
@@ -121,7 +121,7 @@ function aboutPin({ pinned, route }: Findings): string[] {
   return [`${mount.point} is a mount of ${what}, and what it was made of is gone: ${how}.`]
 }
 
-/** A container's being one is no reason for anything. */
+/** Omits 'container': to be one is no reason for anything. */
 function aboutEnvironment({ name, how, means }: Environment): string[] {
   return name === 'container' ? [] : [`This is ${name} (${how}): ${means}.`]
 }

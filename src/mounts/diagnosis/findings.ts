@@ -6,24 +6,24 @@ import type { Environment } from './environment.ts'
 import type { PathResolution } from './path_resolution.ts'
 import type { SingleFileMount } from './single_file_mount.ts'
 
-/** What there is to be judged about a path. */
+/** The facts about a path that are to be judged. */
 export interface Findings {
-  /** As it was given, made absolute. */
+  /** The given path, made absolute. */
   readonly path: string
   readonly route: PathResolution
   readonly pinned: SingleFileMount
-  /** That the path is, or leads through; undefined: none. */
+  /** The volume that the path is, or leads through; undefined: none. */
   readonly volume: Volume | undefined
-  /** What others can change, and no event tells of, of what is mounted below a directory: a watcher of all of it misses that. */
+  /** The mounts below a directory that others can change without an event. A watcher of the whole directory misses those changes. */
   readonly below: readonly Mount[]
   readonly environments: readonly Environment[]
   readonly limits: InotifyLimits
   readonly holders: readonly Holder[]
-  /** Why no watch is to be had in this process: one sentence. */
+  /** The reason why this process can get no watch, in one sentence. */
   readonly refusal: string | undefined
 }
 
-/** {@link Findings.below}, by the mount table; what something else is mounted over is not there to be missed. */
+/** Returns {@link Findings.below}, by the mount table. Omits a mount that another mount hides: nobody can miss its changes. */
 export function silentBelow({ realPath, seen }: PathResolution, table: readonly MountRow[]): Mount[] {
   if (seen.kind !== 'directory') return []
   const below = table.filter(({ point }) => point !== realPath && isWithin(point, realPath))
@@ -32,19 +32,19 @@ export function silentBelow({ realPath, seen }: PathResolution, table: readonly 
 
 /** A ConfigMap, Secret, projected or downwardAPI volume as the kubelet's AtomicWriter makes it. */
 export interface Volume {
-  /** The directory in which '..data' lies: the symlink that the kubelet replaces at an update, and so the only name that events tell. */
+  /** The directory of '..data', the symlink that the kubelet replaces at an update. Events name '..data' only. */
   readonly directory: string
   readonly mount: Mount
 }
 
-/** The volume that a directory is, or the last on the way; undefined: none. A file behind '..data' changes without an event that names it. */
+/** Returns the volume that a directory is, or the last on the way; undefined: none. A file behind '..data' changes without an event that names it. */
 export function volumeOf({ isVolume, realPath, mount, links }: PathResolution): Volume | undefined {
   if (isVolume) return { directory: realPath, mount }
   const data = links.findLast(({ path }) => path.endsWith('/..data'))
   return data && { directory: data.path.slice(0, -'/..data'.length) || '/', mount: data.mount }
 }
 
-/** An overlay goes on showing a file that was replaced in its upper or lower directory: it has no name left. */
+/** Returns true for a file without a name left on an overlay: it was replaced in the upper or lower directory, and the overlay goes on showing the old one. */
 export function isLeftByLayer({ route: { mount, seen } }: Pick<Findings, 'route'>): boolean {
   return mount.type === 'overlay' && seen.kind === 'file' && seen.links === 0n
 }
@@ -57,10 +57,10 @@ export interface Use {
   readonly inUse: number
 }
 
-/** A user who has used more than this share of a limit is told before it is reached. */
+/** The share of a limit above which a user is warned, before the limit is reached. */
 const NEARLY_ALL = 0.9
 
-/** The limits that are reached (`share` 1) or nearly so. One that /proc does not tell is never. */
+/** Returns the limits that are reached (`share` 1) or nearly so. A limit that /proc does not tell is never among them. */
 export function scarce({ limits }: Pick<Findings, 'limits'>, share = NEARLY_ALL): Use[] {
   const uses: Use[] = [
     {

@@ -5,39 +5,39 @@ import { AddonLoadError } from '../../errors.ts'
 import type { FileStat } from '../syscalls/file_stat.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
-/** What is told of a path. */
+/** The facts about a path. */
 export interface Seen {
   readonly kind: 'file' | 'directory' | 'symlink' | 'other'
-  /** What a symlink says; '' of all else. */
+  /** The text of a symlink; '' for all else. */
   readonly link: string
-  /** Hard links: 0 of a file that is gone and still mounted. */
+  /** The number of hard links: 0 for a file that is gone and still mounted. */
   readonly links: bigint
-  /** The id of its mount; 0 where nobody says. */
+  /** The id of its mount; 0 if the kernel does not tell it. */
   readonly mount: number
-  /** A number that two directories of one file system have in common. */
+  /** The device number, which two directories of one file system share. */
   readonly device: bigint
 }
 
-/** What diagnose() asks of the system about paths. Whoever answers may be a server that has stopped. */
+/** diagnose()'s questions to the system about paths. A server that has stopped may be the one to answer them. */
 export interface PathInspector {
-  /** What lies at a path: no symlink at its end is followed. */
+  /** Stats a path without following a symlink at its end. */
   look(path: string): Promise<Seen>
-  /** What a path leads to. */
+  /** Stats the target of a path, symlinks followed. */
   reach(path: string): Promise<Seen>
-  /** The first `most` names in a directory. */
+  /** Returns the first `most` names in a directory. */
   names(path: string, most: number): Promise<string[]>
-  /** f_type of statfs(2). */
+  /** Returns f_type of statfs(2). */
   fType(path: string): Promise<number>
-  /** Asks nothing more; what has not been answered is left behind. */
+  /** Asks nothing more. Calls without an answer are left behind. */
   end(): void
 }
 
-/** By a thread of its own, which a dead mount may keep; without an addon by libuv's pool, and then nobody knows a mount's id. */
+/** Inspects by a thread of its own, which a dead mount may keep. Without an addon by libuv's pool, which cannot tell a mount's id. */
 export function openPathInspector(): PathInspector {
   return addonOrError() instanceof AddonLoadError ? byNode : new SightByCalls()
 }
 
-/** The server is asked, whatever the kernel remembers: a file that is gone on the host is known by its link count alone. */
+/** Asks the server, whatever the kernel remembers: only the link count tells that a file is gone on the host. */
 class SightByCalls implements PathInspector {
   readonly #calls = new SyscallThread()
 

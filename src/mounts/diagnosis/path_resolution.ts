@@ -15,36 +15,36 @@ export interface Hop {
   readonly mount: Mount
 }
 
-/** The way to what a path stands for. */
+/** The way from a path to its target. */
 export interface PathResolution {
   readonly realPath: string
   /** Every symlink followed, in order. */
   readonly links: readonly Hop[]
-  /** The mount of each, the same one twice in a row only once. */
+  /** The mount of each symlink, the same one twice in a row only once. */
   readonly hops: Mount[]
   /** The mount of the real path. */
   readonly mount: Mount
-  /** All of them, each once. */
+  /** All mounts on the way, each once. */
   readonly all: Mount[]
-  /** What is there. */
+  /** The stat of the target. */
   readonly seen: Seen
-  /** It is a directory that has a symlink '..data': a volume of the kubelet's. */
+  /** True: the target is a directory with a symlink '..data', a volume of the kubelet's. */
   readonly isVolume: boolean
 }
 
-/** What finds the way. */
+/** The means to find the way. */
 export interface Finder {
   readonly sight: PathInspector
   /** The text of /proc/self/mountinfo; '' where there is none. */
   readMountinfo(): string
 }
 
-/** ms that the whole way may take. */
+/** The deadline for the whole way, in ms. */
 export const PATIENCE_MS = 4000
 
 /** A mount did not answer in time. Its thread is left behind. */
 export class UnansweredError extends InotifyError {
-  /** By the mount table alone; undefined where that does not say. */
+  /** The mount by the mount table alone; undefined if the table does not have it. */
   readonly mount: Mount | undefined
 
   constructor(path: string, stuckAt: string, mount: Mount | undefined, ms: number) {
@@ -57,7 +57,7 @@ export class UnansweredError extends InotifyError {
   }
 }
 
-/** A volume of the kubelet's has no more: its ConfigMap is 1 MiB at most. */
+/** The most names that are listed. A kubelet's volume has fewer: its ConfigMap is 1 MiB at most. */
 const MOST_NAMES = 10_000
 
 /**
@@ -78,7 +78,7 @@ export async function resolveWithDeadline(
     asking.lastLink = entry
     return seen.link
   })
-  // By whatever the kernel follows: the last name may be a link of /proc that cannot be read.
+  // Asks for the target as the kernel follows it: the last name may be a link of /proc that cannot be read.
   const seen = await asking.ask(realPath, finder.sight.reach(realPath))
   const isVolume = seen.kind === 'directory' && (await asking.isVolume(realPath))
   const hops: Hop[] = []
@@ -115,11 +115,11 @@ class Asking {
     this.#until = performance.now() + patience
   }
 
-  /** The answer to a question about `at`. */
+  /** Returns the answer to a question about `at`, or throws at the deadline. */
   async ask<T>(at: string, answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      // A loop that was blocked has its timers before it hears of the answer, and has taken the time of those that are still to be asked.
+      // A blocked loop runs its timers before it hears of the answer. So each question gets at least a tenth of the patience, in ms.
       const left = Math.max(this.#patience / 10, this.#until - performance.now())
       timer = setTimeout(() => setImmediate(() => reject(this.#unanswered(at))), left)
     })
@@ -133,8 +133,8 @@ class Asking {
   }
 
   /**
-   * Whether a directory has a symlink '..data'. Its listing is asked first: a name that was looked for and is not there is remembered so,
-   * by overlay for ever, and what is made behind it later would not be seen.
+   * Returns true if a directory has a symlink '..data'. Lists the directory first: a lookup of a missing name leaves a negative dentry,
+   * which overlay keeps for ever, and which would hide what is made behind it later.
    */
   async isVolume(directory: string): Promise<boolean> {
     const { sight } = this.#finder
@@ -144,15 +144,15 @@ class Asking {
       return names.includes('..data') && (await this.ask(at, sight.look(at))).kind === 'symlink'
     } catch (error) {
       if (error instanceof UnansweredError) throw error
-      // Not there, or not to be seen: then it is none that anybody could use.
+      // '..data' is missing or cannot be seen. Then nobody here could use the volume.
       return false
     }
   }
 
-  /** By the kernel's number; the path alone can be answered wrongly when something was mounted since. */
+  /** Finds the mount by the kernel's id. A path alone can give a wrong answer if something was mounted since. */
   async mountOf(path: string, id: number): Promise<Mount> {
     const find = () => (id > 0 ? this.#table().find((row) => row.id === id) : mountAt(this.#table(), path))
-    // Not in the table at first: mounted between the two questions.
+    // The id can be missing at first: the mount was made between the stat and the read of the table.
     const row = find() ?? find()
     return row === undefined
       ? mountByMagic(id, await this.ask(path, this.#finder.sight.fType(path)))

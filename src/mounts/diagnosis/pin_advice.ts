@@ -4,7 +4,7 @@ import { type Origin, originOf } from './single_file_mount.ts'
 
 type OfKubelet = Extract<Origin, { by: 'kubelet' }>
 
-/** What to do about a mount of a single file: the lines to change. YAML is in flow style, so that it is a line. */
+/** Returns what to do about a mount of a single file: the lines to change. YAML is in flow style, so that it is one line. */
 export function adviseOnPin(findings: Findings): string[] {
   const { pinned, route, environments } = findings
   if (pinned === 'no') return []
@@ -13,7 +13,7 @@ export function adviseOnPin(findings: Findings): string[] {
   if (route.seen.kind === 'directory') return again
   if (origin.by === 'kubelet') return [...again, ...withoutSubPath(route.mount.point, origin)]
   if (origin.by === 'engine') return again
-  // The share of a Kata guest shows names of its own: what it was on the host cannot be told.
+  // The share of a Kata guest shows names of its own, so the source on the host is not known.
   if (environments.some(({ name }) => name === 'Kata')) {
     const { point } = route.mount
     const subPath: OfKubelet = { by: 'kubelet', volume: 'other', name: '', key: basename(point) }
@@ -67,7 +67,7 @@ function onlyThisKey(volume: OfKubelet['volume'], key: string, file: string): st
   }
 }
 
-/** Quoted where YAML would take it for something else. */
+/** Quotes a text that YAML would take for something else. */
 function yaml(text: string): string {
   return /^[/\w.][\w./-]*$/.test(text) && !/^(true|false|null|yes|no|on|off|~|[\d.]+)$/i.test(text)
     ? text

@@ -9,25 +9,25 @@ import { requireProc } from '../proc.ts'
 import { CallError } from '../syscalls/call_error.ts'
 import { type At, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
-/** Whether a change made here has come as an event. */
+/** The outcome of a test: does a change made here come as an event? */
 export interface Probe {
   readonly result: 'proved' | 'no event came' | 'not possible'
-  /** Where the scratch file was. */
+  /** The directory of the scratch file. */
   readonly directory: string
   readonly why: string
 }
 
-/** What a consumer of the directory may see of it: dotfiles are left out by most, and this names who made it. */
+/** The scratch file's prefix, which consumers of the directory may see. Most leave out dotfiles, and the name tells who made it. */
 export const SCRATCH = '.inotify-bridge-probe-'
 
-/** ms for which an event is waited for. */
+/** The wait for an event, in ms. */
 const WAIT_MS = 1500
 
 /** An attempt to see a change that is made here. */
 export interface Probing {
-  /** In twice the time that an event is waited for at the most. */
+  /** Settles within twice the wait for an event. */
   readonly answer: Promise<Probe>
-  /** Nothing of it is left in the directory. Not before a mount that has stopped answering goes on. */
+  /** Settles when no scratch file is left. If the mount has stopped answering, that is not before it answers again. */
   readonly over: Promise<void>
 }
 
@@ -58,7 +58,7 @@ async function attempt(calls: SyscallThread, directory: string): Promise<Probe> 
     const { fd } = await calls.open(directory, O_PATH | constants.O_DIRECTORY)
     using inotify = new Inotify()
     requireProc()
-    // By the descriptor, so that it is the directory in which the file is made.
+    // Watches by the descriptor, so that the watch is on the very directory in which the file is made.
     inotify.add(`/proc/self/fd/${fd}`, IN_CREATE | IN_MOVED_TO)
     const name = `${SCRATCH}${process.pid}-${randomBytes(4).toString('hex')}`
     const heard = hear(inotify, `${name}.moved`)
@@ -79,7 +79,7 @@ async function attempt(calls: SyscallThread, directory: string): Promise<Probe> 
   }
 }
 
-/** All is asked of the thread at once, which goes on by itself when this one is stopped or at its end. */
+/** Asks all three of the thread at once: the thread completes them by itself when this one is stopped or at its end. */
 async function scratch(calls: SyscallThread, made: At): Promise<void> {
   const moved: At = { fd: made.fd, name: `${made.name}.moved` }
   const asked = [calls.create(made, 0o600), calls.rename(made, moved), calls.unlink(moved)]
@@ -87,7 +87,7 @@ async function scratch(calls: SyscallThread, made: At): Promise<void> {
   if (creation?.status === 'rejected') throw creation.reason
   const failed = rest.find(({ status }) => status === 'rejected')
   if (failed?.status !== 'rejected') return
-  // It may be there by either name.
+  // The file may be there by either name.
   await Promise.allSettled([calls.unlink(made), calls.unlink(moved)])
   throw failed.reason
 }

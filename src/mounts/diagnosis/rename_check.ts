@@ -1,11 +1,11 @@
 import type { Mount } from '../mountinfo.ts'
 import type { PathResolution } from './path_resolution.ts'
 
-/** What rename(2) from one path to another would do, and what a watcher of the second would hear of it. */
+/** The outcome of rename(2) from one path to another, and the event that a watcher of the second would hear. */
 export interface RenameCheck {
   /** 'rename': IN_MOVED_TO · 'EXDEV': mv(1) copies · 'EBUSY': what would be moved, or replaced, is a mount point */
   readonly outcome: 'rename' | 'EXDEV' | 'EBUSY' | 'EROFS'
-  /** The directories it would be moved between. */
+  /** The directories between which the file would be moved. */
   readonly from: Place
   readonly to: Place
   /** One sentence each. */
@@ -20,7 +20,7 @@ export interface Place {
   readonly mount: Mount
 }
 
-/** What is known of one of the two paths: the way to it, and to the directory that it is or lies in. */
+/** The facts about one of the two paths: the way to it, and to the directory that it is or lies in. */
 export interface End {
   readonly path: string
   readonly route: PathResolution
@@ -28,8 +28,8 @@ export interface End {
 }
 
 /**
- * The kernel compares mounts, not file systems: two binds of one are two, though st_dev is the same (rename(2), EXDEV). Of one
- * mount two directories may still be of different subvolumes, which btrfs numbers as devices.
+ * The kernel compares mounts, not file systems: two bind mounts of one file system are different mounts, though st_dev is the same
+ * (rename(2), EXDEV). Two directories on one mount may be of different btrfs subvolumes, which btrfs numbers as devices.
  */
 export function checkRename(a: End, b: End): RenameCheck {
   const from: Place = { path: a.directory.realPath, mount: a.directory.mount }
@@ -53,7 +53,7 @@ function isMountPoint({ realPath, mount }: PathResolution): boolean {
   return mount.point === realPath
 }
 
-/** undefined: rename(2) works. */
+/** Returns why rename(2) fails between two directories; undefined: it works. */
 function whyApart(a: PathResolution, b: PathResolution): string | undefined {
   const isOther = a.mount.id !== b.mount.id || a.mount.point !== b.mount.point
   const [from, to] = [describe(a.mount), describe(b.mount)]

@@ -31,7 +31,7 @@ export type Origin =
   | { readonly by: 'engine' }
   | { readonly by: 'someone' }
 
-/** As in a pod's manifest: `volumes: [{ configMap: ... }]`; 'other' is any that is not written by the kubelet. */
+/** The volume's type as in a pod's manifest: `volumes: [{ configMap: ... }]`; 'other' is any type that the kubelet does not write. */
 export type VolumeKind =
   | 'configMap'
   | 'secret'
@@ -43,7 +43,7 @@ export type VolumeKind =
 /** A ConfigMap's or Secret's directory, as the kubelet's AtomicWriter names it. */
 const TIMESTAMP = /^\.\.\d{4}(_\d\d){5}\.\w+$/
 
-/** What container engines and the kubelet write in place, and mount into every container. */
+/** The files that container engines and the kubelet write in place, and mount into every container. */
 const OF_THE_ENGINE = new Set(['/etc/hosts', '/etc/hostname', '/etc/resolv.conf', '/dev/termination-log'])
 
 const PLUGINS: ReadonlyMap<string, VolumeKind> = new Map([

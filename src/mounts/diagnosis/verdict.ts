@@ -3,14 +3,14 @@ import type { Mount } from '../mountinfo.ts'
 import { type Findings, isLeftByLayer, scarce } from './findings.ts'
 import { originOf } from './single_file_mount.ts'
 
-/** What a person is told first. */
+/** The first thing that a person is told. */
 export interface Verdict {
   /** 'good': events arrive · 'partly': some do, or in another way than one might think · 'bad': what matters is missed */
   readonly level: 'good' | 'partly' | 'bad'
   readonly text: string
 }
 
-/** Whether a plain inotify watcher hears of what happens at a path: a sentence, and a second one where there is no watch to be had. */
+/** Judges if a plain inotify watcher hears of changes at a path: one sentence, and a second one if no watch is to be had. */
 export function judge(findings: Findings): Verdict {
   if (findings.refusal !== undefined)
     return bad('No watcher of inotify works in this process: the system call is refused to it.')
@@ -33,7 +33,7 @@ function aboutPath(findings: Findings): Verdict {
   }
   const own = aboutMount(route.mount)
   if (own.level === 'bad') return own
-  // Whoever can change a link unseen changes unseen what the path means.
+  // Others who can change a link unseen can change unseen which file the path means.
   const link = route.links.find(({ mount }) => isChangedUnseen(mount))
   if (link !== undefined && own.level === 'good') return missedLink(link.path, link.mount)
   return aboutVolume(findings) ?? aboutBelow(findings, own)
@@ -73,7 +73,7 @@ function missedLink(path: string, mount: Mount): Verdict {
   )
 }
 
-/** So many are named. */
+/** The number of mounts below that are named. */
 const NAMED = 3
 
 function aboutBelow({ below }: Findings, own: Verdict): Verdict {

@@ -21,9 +21,9 @@ const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x91236
 export class DirectoryHandle implements AsyncDisposable {
   readonly calls: SyscallThread
   readonly fd: number
-  /** What it was when it was opened. */
+  /** The stat of the directory when it was opened. */
   readonly opened: FileStat
-  /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
+  /** True: names are looked up anew before use, as FUSE and network file systems may answer from stale dentries. */
   readonly revalidates: boolean
 
   private constructor(calls: SyscallThread, { fd, stat }: Opened, revalidates: boolean) {
@@ -53,17 +53,17 @@ export class DirectoryHandle implements AsyncDisposable {
     }
   }
 
-  /** The directory itself, or an entry. A string is a key: see name_key.ts. */
+  /** Returns the address of the directory itself, or of an entry. A string is a key: see name_key.ts. */
   at(name: string | Buffer = ''): At {
     return { fd: this.fd, name, revalidate: this.revalidates }
   }
 
-  /** A path by which this very directory, whatever its name is by now, can be given to those who take paths. */
+  /** The path of this very directory for callees that take paths, whatever its name is by now. */
   get path(): string {
     return `/proc/self/fd/${this.fd}`
   }
 
-  /** The path that the directory has now: proc(5). */
+  /** Returns the path that the directory has now: proc(5). */
   realpath(): Promise<string> {
     return this.calls.readlink({ fd: AT_FDCWD, name: this.path })
   }
@@ -72,7 +72,7 @@ export class DirectoryHandle implements AsyncDisposable {
     return this.calls.stat(this.at())
   }
 
-  /** The names as bytes, the first `most` of them. */
+  /** Returns the first `most` names as bytes. */
   names(most = Number.MAX_SAFE_INTEGER): Promise<Buffer[]> {
     return this.calls.names(this.fd, most, this.revalidates)
   }
@@ -87,7 +87,7 @@ export class DirectoryHandle implements AsyncDisposable {
     return new DirectoryHandle(this.calls, opened, this.revalidates)
   }
 
-  /** The directory above, or itself at the root. */
+  /** Opens the directory above, or the directory itself at the root. */
   parent(): Promise<DirectoryHandle> {
     return DirectoryHandle.open(this.calls, `${this.path}/..`, this.revalidates)
   }
@@ -106,7 +106,7 @@ export class DirectoryHandle implements AsyncDisposable {
     return held
   }
 
-  /** Opens an entry of whatever type, O_PATH; a symlink itself. */
+  /** Opens an entry of any type by O_PATH; a symlink itself. */
   async hold(name: string | Buffer): Promise<HeldFile> {
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
@@ -130,13 +130,13 @@ export class DirectoryHandle implements AsyncDisposable {
   }
 }
 
-/** A descriptor of anything else. */
+/** A descriptor of an entry that is no directory. */
 export class HeldFile implements AsyncDisposable {
   readonly calls: SyscallThread
   readonly fd: number
-  /** What it was when it was opened. */
+  /** The stat of the file when it was opened. */
   readonly opened: FileStat
-  /** Its number may be another file's by now. */
+  /** True: the descriptor is closed, and its number may be another file's by now. */
   isClosed?: true
 
   constructor(calls: SyscallThread, { fd, stat }: Opened) {
@@ -149,17 +149,17 @@ export class HeldFile implements AsyncDisposable {
     return this.calls.stat({ fd: this.fd, name: '' })
   }
 
-  /** What a network file system may say only now, that it could not write, is not of a tmpfs. */
+  /** Closes the descriptor without waiting: a tmpfs has no failed writes to report at close(2), as network file systems do. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.isClosed) this.calls.close(this.fd)
     this.isClosed = true
   }
 }
 
-/** A regular file that is open to be read, and what was read of it as it was opened. */
+/** A regular file that is open to be read, and the content that was read at its opening. */
 export class ReadFile extends HeldFile {
   readonly content: Buffer
-  /** What it was behind that; undefined where nothing was to be read. */
+  /** The stat after the read; undefined if nothing was to be read. */
   readonly after: FileStat | undefined
 
   constructor(calls: SyscallThread, opened: OpenedFile) {

@@ -7,22 +7,22 @@ export function effectiveUser(): bigint {
   return BigInt(process.geteuid?.() ?? 0)
 }
 
-/** Whether what a user does cannot be held against: root's and one's own. */
+/** Returns true for root's and this user's own entries, against which there is no protection. */
 export function isTrusted({ uid }: Pick<FileStat, 'uid'>): boolean {
   return uid === 0n || uid === effectiveUser()
 }
 
-/** Whether what a descriptor shows was made by this user, and nobody else can have changed it since. */
+/** Returns true if this user made the entry of a descriptor, and nobody else can have changed it since. */
 export function isOwn({ uid, mode }: Owned): boolean {
   return uid === effectiveUser() && (mode & 0o022n) === 0n
 }
 
-/** Whether only its owner can reach into a directory. With an ACL the group's bits are its mask, and so say the same. */
+/** Returns true if only the owner can reach into a directory. With an ACL the group's bits are its mask, and so say the same. */
 export function isPrivate({ mode }: Pick<FileStat, 'mode'>): boolean {
   return (mode & 0o077n) === 0n
 }
 
-/** Whether users other than this one and root may rename what this user makes in a directory, and exchange it so. */
+/** Returns true if users other than this one and root may rename, and so exchange, this user's entries in a directory. */
 export function mayOthersRename(directory: Owned): boolean {
   const { mode } = directory
   const isOpen = (mode & 0o022n) !== 0n && (mode & 0o1000n) === 0n
@@ -30,15 +30,15 @@ export function mayOthersRename(directory: Owned): boolean {
 }
 
 /**
- * Whether another user has laid an entry in a sticky directory that others may write to, such as /tmp, as proc(5) has it of
- * protected_symlinks and protected_regular: whoever that is can exchange it at any time, and nobody else can. Others are a group, too.
+ * Returns true if another user has laid an entry in a sticky directory that others (a group, too) may write to, such as /tmp: see
+ * protected_symlinks and protected_regular in proc(5). That user can exchange the entry at any time, and nobody else can.
  */
 export function isLaidByAnother(entry: Pick<FileStat, 'uid'>, directory: Owned): boolean {
   const isShared = (directory.mode & 0o1000n) !== 0n && (directory.mode & 0o022n) !== 0n
   return isShared && entry.uid !== directory.uid && entry.uid !== effectiveUser()
 }
 
-/** The mode of a copy whose group is another than the original's, which its bits are about: it gets no more than everybody does. */
+/** Returns the mode for a copy with another group than the original's: the new group gets no more rights than everybody. */
 export function withoutGroup(mode: number): number {
   return mode & (~0o070 | ((mode & 0o007) << 3))
 }

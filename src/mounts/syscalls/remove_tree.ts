@@ -13,7 +13,7 @@ interface Level {
 }
 
 /**
- * Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. EBUSY for what something is mounted on.
+ * Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. EBUSY for a mount point.
  *
  * @param isMeant decides by what a descriptor shows, where others may give the name to something of theirs: what is not meant stays
  */
@@ -37,14 +37,14 @@ export async function removeTree(
     if (!isOnMountOf(held.opened, parent.opened)) throw new CallError(constants.errno.EBUSY, 'unlink')
     await emptyDirectory(held)
   }
-  // Of a directory that has taken the name since, it removes an empty one at most.
+  // If another directory has taken the name since, rmdir(2) removes it only if it is empty.
   await calls.unlink(parent.at(name), AT_REMOVEDIR)
 }
 
 /**
- * Removes all that is in a directory, however deep. It holds one descriptor beside `root`: a descriptor a level would be EMFILE where
- * somebody has made a chain of a few thousand directories. So the way up is `..`, which must be the directory that was left, for
- * somebody may have moved the one below it to another place meanwhile.
+ * Removes all entries of a directory, however deep. Holds one descriptor beside `root`: one a level would be EMFILE in a chain of a few
+ * thousand directories. So the way up is `..`. It must be the directory that was left, since somebody may have moved the lower one
+ * elsewhere meanwhile.
  */
 export async function emptyDirectory(root: DirectoryHandle): Promise<void> {
   const levels: Level[] = []
@@ -58,7 +58,7 @@ export async function emptyDirectory(root: DirectoryHandle): Promise<void> {
         const below = await here.directory(next)
         if (here !== root) await here.close()
         here = below
-        // Not to be emptied before rmdir(2) refuses it.
+        // A mount must not be emptied: rmdir(2) would refuse it only afterwards.
         if (!isOnMountOf(here.opened, root.opened)) throw new CallError(constants.errno.EBUSY, 'unlink')
         levels.push(await unlinkAll(here))
         continue
@@ -96,7 +96,7 @@ async function climb(here: DirectoryHandle, { at }: Level): Promise<DirectoryHan
   throw new CallError(constants.errno.EBUSY, 'unlink')
 }
 
-/** By the device where the kernel does not tell mounts apart (before 5.8). */
+/** Compares mounts, and devices where the kernel does not tell mounts apart (before 5.8). */
 function isOnMountOf(one: FileStat, other: FileStat): boolean {
   return one.mount === 0n ? one.dev === other.dev : one.mount === other.mount
 }

@@ -6,9 +6,9 @@ import type { FileStat } from './file_stat.ts'
 import { MAX_LINKS } from './max_links.ts'
 import type { SyscallThread } from './syscall_thread.ts'
 
-/** What a path leads to: no symlink, where that is followed. */
+/** The target of a path: no symlink, unless the last name is not followed. */
 export interface ResolvedPath {
-  /** Where it lies; the caller's to close. */
+  /** The target's directory, which the caller closes. */
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
@@ -43,7 +43,7 @@ export async function resolvePath(calls: SyscallThread, path: string): Promise<R
   }
 }
 
-/** The same, but that a symlink at the last name is not followed. */
+/** Resolves a path as {@link resolvePath}, but does not follow a symlink at the last name. */
 export async function placeOfPath(calls: SyscallThread, path: string): Promise<ResolvedPath> {
   await lookUpPath(calls, dirname(path))
   const parent = await DirectoryHandle.open(calls, dirname(path))
@@ -56,7 +56,7 @@ export async function placeOfPath(calls: SyscallThread, path: string): Promise<R
   }
 }
 
-/** The directory of what a link in `from` leads to. */
+/** Opens the directory of the target of a link in `from`. */
 async function directoryOf(from: DirectoryHandle, to: string): Promise<DirectoryHandle> {
   const path = to.startsWith('/') ? dirname(to) : `${from.path}/${dirname(to)}`
   await lookUpPath(from.calls, path)

@@ -11,26 +11,26 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [constants.errno.ENOTCONN, 'the FUSE server behind the mount is gone: unmount it and mount it again'],
 ])
 
-/** A path that cannot be reached, in the shape of statx(2)'s failure. */
+/** Returns the error for a path that cannot be reached, in the shape of statx(2)'s failure. */
 export function statxError(errno: number, path: string | Buffer, hint = hintOfStatx(errno)): InotifyError {
   return new InotifyError({ errno, syscall: 'statx', path, hint })
 }
 
-/** What may be the matter: one sentence, '' for an errno that is not usual. */
+/** Returns the likely cause in one sentence, '' for an errno that is not usual. */
 export function hintOfStatx(errno: number): string {
   return HINTS.get(errno) ?? ''
 }
 
 /**
- * Of an error of node:fs the same: the caller asked about a path, and need not know which of several calls
- * met the obstacle. Any other error is given back as it is.
+ * Returns the same for an error of node:fs: the caller asked about a path, and need not know which of several calls failed. Returns any
+ * other error as it is.
  */
 export function asStatxError(error: unknown, path: string | Buffer): unknown {
   const errno = errnoOf(error)
   return errno === undefined ? error : statxError(errno, path)
 }
 
-/** The positive errno of an error of node:fs. */
+/** Returns the positive errno of an error of node:fs. */
 export function errnoOf(error: unknown): number | undefined {
   return error instanceof Error && 'errno' in error && typeof error.errno === 'number'
     ? -error.errno

@@ -4,32 +4,29 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { MAX_LINKS } from './max_links.ts'
 import { asStatxError, errnoOf, statxError } from './statx_error.ts'
 
-/** Where a path leads, and over which links. */
+/** The target of a path, and the links on the way. */
 export interface Resolved {
   realPath: string
   /** The directory of each symlink followed, in order: the real one, so its mount is the link's. */
   linkDirectories: string[]
-  /** The links themselves, in the same order: where each lies, and what it says. */
+  /** The path and the text of each link, in the same order. */
   links: Array<{ path: string; to: string }>
-  /** What a '..' leaves again, and nothing of what follows is below: only if it is a directory does the path lead on. */
+  /** The directories that a '..' leaves again, with nothing of the further way below. The path leads on only if they are directories. */
   left: string[]
 }
 
-/** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
+/** Returns the text of the symlink at `entry`; undefined if there is none. `path` is the path that is followed. */
 export type ReadLink = (entry: string, path: string) => Promise<string | undefined> | string | undefined
 
 /**
- * Links of procfs that the kernel jumps through and does not read: what readlink(2) says of them is a
- * description, valid in the other process's namespace or nowhere ('pipe:[123]').
+ * The links of procfs that the kernel jumps through without reading them. readlink(2) gives a description of them, valid in the other
+ * process's namespace or nowhere ('pipe:[123]').
  */
 const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\/[^/]+)$/
 
-/**
- * Resolves a path component by component, as the kernel does, and keeps what realpath(3) does not tell: the
- * links.
- */
+/** Resolves a path component by component, as the kernel does, and keeps the links, which realpath(3) does not tell. */
 export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
-  // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
+  // Most paths have no links, and one call tells so. The slow way below meets the same errors as the call.
   if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
     return { realPath: path, linkDirectories: [], links: [], left: [] }
   const { isCircle, ...resolved } = await followAll(path, readLink)
@@ -37,12 +34,12 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
   return resolved
 }
 
-/** The same, up to where links go round: then each of them is told once, and `realPath` is one of them. */
+/** Resolves a path up to where its links go round. Then each link of the circle is told once, and `realPath` is one of them. */
 export async function followUpToCircle(path: string, readLink: ReadLink): Promise<Resolved> {
   return upToCircle(await followAll(path, readLink))
 }
 
-/** {@link followUpToCircle} each of these: the way to a directory that they have in common once. */
+/** {@link followUpToCircle} for each path. Follows the way to a common directory once. */
 export async function followTogether(paths: readonly string[], readLink: ReadLink): Promise<Resolved[]> {
   const ways = new Map<string, ReturnType<typeof followAll>>()
   const wayTo = (directory: string) => {
@@ -67,7 +64,7 @@ interface Followed extends Resolved {
   isCircle: boolean
 }
 
-/** @param above where what it lies in leads, if that is known */
+/** @param above the target of the path's directory, if known */
 async function followAll(path: string, readLink: ReadLink, above?: Resolved): Promise<Followed> {
   const pending = components(above === undefined ? resolve(path) : basename(path))
   const linkDirectories = [...(above?.linkDirectories ?? [])]
@@ -101,7 +98,7 @@ function components(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-/** What readlink(2) says, or `read` in its place. */
+/** Returns readlink(2)'s text, or that of `read` in its place. */
 export async function linkTarget(
   entry: string,
   path: string,
@@ -110,7 +107,7 @@ export async function linkTarget(
   try {
     return await read(entry)
   } catch (error) {
-    // EINVAL: it exists and is none (readlink(2)).
+    // EINVAL: the entry exists and is no symlink (readlink(2)).
     if (errnoOf(error) === constants.errno.EINVAL) return undefined
     throw asStatxError(error, path)
   }

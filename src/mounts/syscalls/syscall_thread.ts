@@ -50,36 +50,36 @@ type Kind = (typeof KINDS)[number]
 export interface At {
   readonly fd: number
   readonly name: string | Buffer
-  /** Whether the name is looked up anew before it is stat'ed, read or opened beneath: see LookUpAgain in native/base/statx.cc. */
+  /** True: the name is looked up anew before it is stat'ed, read or opened beneath: see LookUpAgain in native/base/statx.cc. */
   readonly revalidate?: boolean
 }
 
-/** A descriptor, and what it referred to when it was opened. */
+/** A descriptor, and the stat of its file at the opening. */
 export interface Opened {
   readonly fd: number
   readonly stat: FileStat
 }
 
-/** A regular file, and what was read of it as it was opened. */
+/** A regular file, and the content that was read at its opening. */
 export interface OpenedFile extends Opened {
   readonly content: Buffer
-  /** What it was behind that; undefined where nothing was to be read. */
+  /** The stat after the read; undefined if nothing was to be read. */
   readonly after: FileStat | undefined
 }
 
-/** What ended a wait: a probe is not what it was, nothing happened for so long, or another call was wanted. */
+/** The end of a wait: a probe has changed, the limit has passed, or another call was wanted. */
 export interface Waited {
   readonly ended: 'changed' | 'quiet' | 'interrupted'
-  /** ms that the longest look took. */
+  /** The longest look, in ms. */
   readonly longest: number
 }
 
-/** When to look, all in ms. */
+/** The times of the looks, all in ms. */
 export interface WaitInterval {
-  /** From now to the first look; twice as long to each one after it, until it is `interval`. */
+  /** From now to the first look. Doubles for each later look, up to `interval`. */
   readonly soon: number
   readonly interval: number
-  /** After which the wait is over. */
+  /** The end of the wait. */
   readonly limit: number
 }
 
@@ -103,13 +103,12 @@ interface Arguments {
 }
 
 /**
- * System calls on a thread of their own, one after another. A mount that has stopped answering (a stopped virtiofsd, a dead NFS
- * server) holds a call beyond the reach of SIGKILL: on libuv's pool of four threads it would soon hold all that this process does with
- * files.
+ * System calls on a thread of their own, one after another. A mount that has stopped answering (a stopped virtiofsd, a dead NFS server)
+ * holds a call beyond the reach of SIGKILL: on libuv's pool of four threads it would soon hold all that this process does with files.
  *
  * Strings are keys, names as well as paths and what symlinks say (see name_key.ts): the kernel gets their bytes.
  *
- * Each rejects with a {@link CallError}: ECANCELED if it had not been answered at {@link end}.
+ * Each call rejects with a {@link CallError}: ECANCELED if it had not been answered at {@link end}.
  */
 export class SyscallThread {
   readonly #pending = new Map<number, Pending>()
@@ -117,12 +116,12 @@ export class SyscallThread {
   #last = 0
   #keepingAlive = 0
   #ended = false
-  // Answers that are due: a wait for a change is, once there is another call behind it.
+  // The calls that owe an answer. A wait for a change owes one once another call is behind it.
   #owed = 0
-  // performance.now() of the last answer, or of the call that was the first to be owed one.
+  // performance.now() of the last answer, or of the first call that owed one.
   #since = 0
 
-  /** ms for which the thread has not answered; 0 where nothing is asked of it but to wait. */
+  /** The ms for which the thread has owed an answer; 0 if nothing but waits are asked of it. */
   get unanswered(): number {
     return this.#owed === 0 ? 0 : performance.now() - this.#since
   }
@@ -144,8 +143,8 @@ export class SyscallThread {
   }
 
   /**
-   * Opens a regular file to be read, and reads up to `most` bytes; anything else is not opened at all: EPROTOTYPE. Where the name is
-   * looked up anew, what the page cache has of the file is not trusted either.
+   * Opens a regular file and reads up to `most` bytes; an entry of another type is not opened at all: EPROTOTYPE. If the name is looked
+   * up anew, the page cache of the file is not trusted either.
    */
   async openRegular({ fd, name, revalidate }: At, most = 0): Promise<OpenedFile> {
     const asked = { numbers: [fd, most, Number(revalidate === true)], one: name }
@@ -160,14 +159,14 @@ export class SyscallThread {
   }
 
   /**
-   * Of a descriptor that one of these calls gave, and of no other. Not to be waited for: what is asked of the thread later happens
-   * later, and of what is not written there is no failure to be heard of. After {@link end} there is none left to be closed.
+   * Closes a descriptor that one of these calls gave, and no other. Needs no await: later calls run later on the thread, and a file that
+   * is not written has no failure to report. After {@link end} no descriptor is left to be closed.
    */
   close(fd: number): void {
     if (!this.#ended) this.#native?.push(0, KINDS.indexOf('close'), fd, 0, 0, null, null)
   }
 
-  /** statx(2): no symlink is followed, and the server asked whatever the kernel remembers. */
+  /** statx(2), without following a symlink. Asks the server, whatever the kernel remembers. */
   async stat({ fd, name, revalidate }: At): Promise<FileStat> {
     const asked = { numbers: [fd, 0, Number(revalidate === true)], one: name }
     return new FileStat((await this.#ask('statx', asked)).data)
@@ -182,15 +181,15 @@ export class SyscallThread {
     return keysOf(await this.readlinkBytes(at))
   }
 
-  /** What a symlink says, byte by byte. */
+  /** Returns the text of a symlink as bytes. */
   async readlinkBytes({ fd, name, revalidate }: At): Promise<Buffer> {
     return (await this.#ask('readlink', { numbers: [fd, 0, Number(revalidate === true)], one: name })).data
   }
 
   /**
-   * The first `most` names in a directory, as bytes: a name need not be UTF-8.
+   * Returns the first `most` names in a directory, as bytes: a name need not be UTF-8.
    *
-   * @param revalidate whether the server is asked, whatever is remembered of an earlier listing
+   * @param revalidate true: the server is asked, whatever is remembered of an earlier listing
    */
   async names(fd: number, most: number, revalidate = false): Promise<Buffer[]> {
     const { data } = await this.#ask('getdents64', { numbers: [fd, most, Number(revalidate)] })
@@ -202,17 +201,17 @@ export class SyscallThread {
     return names
   }
 
-  /** Has the file system look a name up anew, or each component of a path from the first down. */
+  /** Has the file system look up a name anew, or each component of a path from the first down. */
   async lookUpAgain({ fd, name }: At): Promise<void> {
     await this.#ask('look up', { numbers: [fd], one: name })
   }
 
-  /** Up to `most` bytes from where the descriptor stands; none at the end. */
+  /** Reads up to `most` bytes from the descriptor's position; none at the end. */
   async read(fd: number, most: number): Promise<Buffer> {
     return (await this.#ask('read', { numbers: [fd, most] })).data
   }
 
-  /** All of it. */
+  /** Writes all of the data. */
   async write(fd: number, data: Buffer): Promise<void> {
     await this.#ask('write', { numbers: [fd], one: data })
   }
@@ -239,7 +238,7 @@ export class SyscallThread {
     await this.#ask('unlink', { numbers: [fd, flags], one: name })
   }
 
-  /** chmod(2) of what a descriptor, of O_PATH too, refers to. */
+  /** chmod(2) of a descriptor's file, for O_PATH too. */
   async chmod(fd: number, mode: number): Promise<void> {
     await this.#ask('chmod', { numbers: [fd, mode] })
   }
@@ -248,12 +247,12 @@ export class SyscallThread {
     await this.#ask('chown', { numbers: [fd, uid, gid] })
   }
 
-  /** fsync(2): not of a descriptor of O_PATH. */
+  /** fsync(2). Not for a descriptor of O_PATH. */
   async sync(fd: number): Promise<void> {
     await this.#ask('fsync', { numbers: [fd] })
   }
 
-  /** flock(2), until the descriptor is closed: not of one of O_PATH. Without LOCK_NB the thread waits, and with it what is asked of it. */
+  /** flock(2), until the descriptor is closed. Not for O_PATH. Without LOCK_NB the thread waits, and later calls wait with it. */
   async lock(fd: number, operation: number): Promise<void> {
     await this.#ask('flock', { numbers: [fd, operation] })
   }
@@ -264,9 +263,9 @@ export class SyscallThread {
   }
 
   /**
-   * Looks at the probes until one is not what it was, for `limit` ms, or until another call is made. No look wakes this thread.
+   * Looks at the probes until one has changed, for `limit` ms, or until another call is made. No look wakes this thread.
    *
-   * @param keepsAlive whether the wait keeps the process running
+   * @param keepsAlive true: the wait keeps the process running
    */
   async awaitChange(
     probes: readonly StatProbe[],
@@ -283,8 +282,8 @@ export class SyscallThread {
   }
 
   /**
-   * Ends the thread, or leaves it behind where a call holds it. What has not been answered is ECANCELED; what is open is closed, or
-   * will be when the thread comes free.
+   * Ends the thread, or leaves the thread behind if a call holds it. Pending calls reject with ECANCELED. Descriptors are closed now, or
+   * when the thread comes free.
    */
   end(): void {
     if (this.#ended) return
@@ -309,7 +308,7 @@ export class SyscallThread {
   #answer(kind: Kind, { numbers = [], one, other, keepsAlive = true }: Arguments): Promise<Answer> {
     if (this.#ended) return Promise.reject(new CallError(os.errno.ECANCELED, kind))
     const native = this.#opened()
-    // 0 is for what is not answered.
+    // 0 marks calls without an answer.
     this.#last = (this.#last % (2 ** 32 - 1)) + 1
     const id = this.#last
     const [a = 0, b = 0, c = 0] = numbers
