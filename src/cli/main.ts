@@ -15,7 +15,7 @@ ${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).j
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
-    // By the package's own name: where it lies is another where it is bundled.
+    // By the package's own name: a bundle has package.json at another path.
     const { version } = createRequire(import.meta.url)('inotify-bridge/package.json') as { version: string }
     process.stdout.write(`${version}\n`)
     return 0
@@ -78,13 +78,13 @@ process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
   tell(name, text, 'error', { code })
   if (!isLog) process.exit(1)
 })
-// A write that was still queued fails as well.
+// A write that was still queued fails as well, and is ignored.
 process.stdout.on('error', () => {})
 
-// Where the log's reader has gone, there is nobody left to tell, and what is to be done goes on.
+// Once the log's reader has gone, nobody is left to tell, and the command goes on.
 process.stderr.on('error', () => {})
 
-// One line, where Node would print three.
+// Prints one line, instead of Node's three.
 process.removeAllListeners('warning')
 process.on('warning', (warning) => tell('', warning, 'warning'))
 

@@ -6,10 +6,10 @@ import type { Mount } from '../../mounts/mountinfo.ts'
 import type { Unanswered } from './examiner.ts'
 import { headline, type Paper, row } from './page.ts'
 
-/** Of those who have watches, so many are named. */
+/** The number of watch holders that are named. */
 const NAMED = 3
 
-/** The lines of an examination: the verdict, then what it rests on, then what to do. */
+/** Returns the lines of an examination: the verdict, then its grounds, then what to do. */
 export function diagnosisLines(found: Examination, probe: Probe | undefined, paper: Paper): string[] {
   const { diagnosis, verdict, route, environments, holders } = found
   const { path, realPath, mount, local, remote, pinned, backend, reasons, advice, limits } = diagnosis
@@ -45,7 +45,7 @@ export function diagnosisLines(found: Examination, probe: Probe | undefined, pap
   ]
 }
 
-/** What a move between the two does. */
+/** Returns the lines about a move between two paths. */
 export function moveLines({ outcome, verdict, why, advice }: RenameCheck, paper: Paper): string[] {
   return [
     ...headline(verdict, outcome === 'rename' ? 'good' : 'bad', paper),
@@ -55,7 +55,7 @@ export function moveLines({ outcome, verdict, why, advice }: RenameCheck, paper:
   ]
 }
 
-/** All that can be said where nobody answers: what the mount table has. */
+/** Returns the lines about a mount that does not answer: the facts of the mount table. */
 export function unansweredLines({ path, hint, mount }: Unanswered, paper: Paper): string[] {
   return [
     ...headline(

@@ -11,12 +11,12 @@ import { mayHang } from '../../mounts/filesystems.ts'
 import { type Mount, parseMountinfo } from '../../mounts/mountinfo.ts'
 import { fieldsOf } from '../shared/output.ts'
 
-/** What has become of a question: an error is told as words, since it may come from another process. */
+/** The outcome of a question. An error is told as words, since it may come from another process. */
 export type Answer =
   | { readonly examination: Examination }
   | { readonly message: string; readonly fields?: object; readonly unanswered?: Unanswered | undefined }
 
-/** A mount that does not answer, and what the mount table says of it. */
+/** A mount that does not answer, as the mount table has it. */
 export interface Unanswered {
   readonly path: string
   readonly code: string
@@ -24,18 +24,18 @@ export interface Unanswered {
   readonly mount: Mount | undefined
 }
 
-/** ms for which a probe is waited for: longer than it takes where nothing holds it. */
+/** The wait for a probe, in ms: longer than a probe takes where nothing holds it. */
 const PROBE_PATIENCE_MS = 5000
 
-/** What the process beside this one is asked: to examine a path, or to probe what was examined. */
+/** A question to the child process: examine a path, or probe what was examined. */
 export type Question = { readonly path: string } | { readonly probe: Probed }
 
 /** The arguments of {@link beginProbe}. */
 type Probed = readonly [path: string, mount: Mount, isDirectory: boolean]
 
 /**
- * Examines paths. Where there are mounts whose server may stop, by a process of their own: a thread that waits for a virtiofsd is beyond
- * SIGKILL, and a process that has one does not end, nor let go of its stdout.
+ * Examines paths. If there are mounts whose server may stop, by a child process: a thread that waits for a virtiofsd is beyond SIGKILL,
+ * and a process that has such a thread does not end, nor let go of its stdout.
  */
 export class Examiner implements Disposable {
   #child: ChildProcess | undefined
@@ -46,20 +46,20 @@ export class Examiner implements Disposable {
     try {
       return await ask<Answer>(this.#child, { path })
     } catch (how) {
-      // The next path gets another.
+      // The next path gets another child.
       this.#child = undefined
       return { message: `the process that asks about ${printable(path)} has ended: ${how}` }
     }
   }
 
-  /** By a process that nobody kills: what it has made where a server has stopped meanwhile, it removes when that goes on. */
+  /** Probes by a child that nobody kills. If a server stops meanwhile, the child removes its scratch file when the server goes on. */
   async probe({ route }: Examination): Promise<Probe> {
     const probed: Probed = [route.realPath, route.mount, route.seen.kind === 'directory']
     if (!mayAnyHang()) return await beginProbe(...probed).answer
     const child = start()
     const notPossible = (why: string): Probe => ({ result: 'not possible', directory: route.realPath, why })
     const over = new AbortController()
-    // The process has a deadline itself, but may be held before it comes to that.
+    // The child has a deadline itself, but may be held before it comes to that.
     const late = sleep(PROBE_PATIENCE_MS, undefined, { signal: over.signal }).then(() =>
       notPossible(`the mount of ${route.realPath} has stopped answering`),
     )
@@ -74,7 +74,7 @@ export class Examiner implements Disposable {
     }
   }
 
-  /** The process is left to its fate: it ends when it can. */
+  /** Leaves the child to itself: it ends when it can. */
   [Symbol.dispose](): void {
     if (this.#child === undefined) return
     letGo(this.#child)
@@ -84,21 +84,21 @@ export class Examiner implements Disposable {
 
 function start(): ChildProcess {
   return fork(join(import.meta.dirname, 'examiner_child.js'), {
-    // With what is in an examination that JSON has not.
+    // Unlike JSON, 'advanced' can carry all values of an examination.
     serialization: 'advanced',
-    // None of ours: it would keep a pipe open for as long as it cannot end.
+    // The child gets none of our streams: it would keep a pipe open for as long as it cannot end.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
 }
 
-/** Rejects with why it has ended, if it does. */
+/** Rejects with the reason if the child ends first. */
 function ask<A>(child: ChildProcess, question: Question): Promise<A> {
   return new Promise((resolve, reject) => {
     child.removeAllListeners()
     child.once('message', (message) => resolve(message as A))
     child.once('error', (error) => reject(devNullMissing() ?? error.message))
     child.once('exit', (code, signal) => reject(signal ?? code))
-    // Without a descriptor left for it there is no channel.
+    // A child that got no descriptor for it has no channel.
     child.send?.(question, (error) => {
       if (error !== null) reject(error.message)
     })
@@ -112,7 +112,7 @@ function letGo(child: ChildProcess): void {
   child.unref()
 }
 
-/** The answer by this process. */
+/** Answers in this process. */
 export async function answer(path: string): Promise<Answer> {
   try {
     return { examination: await examineHere(path) }

@@ -4,7 +4,7 @@ import { answer, type Question } from './examiner.ts'
 
 let cleared: Promise<void> = Promise.resolve()
 
-// Whoever has asked may be gone.
+// The parent may be gone.
 const tell = (found: object) => process.send?.(found, () => {})
 
 process.on('message', async (question: Question) => {
@@ -12,7 +12,7 @@ process.on('message', async (question: Question) => {
     tell(await answer(question.path))
     return
   }
-  // What it was started in is not to be held.
+  // The probe must not hold the directory in which the process was started.
   process.chdir('/')
   const probing = beginProbe(...question.probe)
   cleared = probing.over
@@ -22,7 +22,7 @@ process.on('disconnect', async () => {
   await cleared
   process.exit()
 })
-// Whoever asks says when it is over; once that one is gone, whoever wants the mount free may.
+// While connected, the parent decides when to end. Without a parent any signal may end this process, to free the mount.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => {
     if (!process.connected) process.exit()

@@ -10,13 +10,13 @@ import { withUsualLimit } from '../../reload/actions/open_files.ts'
 import { CommandError, type Ending, endOf } from '../shared/ending.ts'
 import { whyForbidden } from './namespace_policy.ts'
 
-/** What to run, and over what. */
+/** The command to run, and the directory to cover. */
 export interface EnterRequest {
-  /** Absolute, and without symlinks. */
+  /** The absolute path, without symlinks. */
   readonly directory: string
-  /** Bytes that the tmpfs may hold. */
+  /** The most bytes that the tmpfs may hold. */
   readonly size: bigint
-  /** The directory, or one beneath it, entered anew before the command starts; '' leaves it as it is. */
+  /** The directory, or one beneath it, which the command enters anew before it starts; '' leaves the working directory as it is. */
   readonly workingDirectory: string
   readonly command: readonly [string, ...string[]]
 }
@@ -24,7 +24,7 @@ export interface EnterRequest {
 /** A process that enters a mount namespace of its own, mounts an empty tmpfs over a directory, and waits to become a command. */
 export class Entrant implements AsyncDisposable {
   readonly child: ChildProcess
-  /** Its end, or that of the command which it has become. */
+  /** The end of the process, or of the command that it has become. */
   readonly ended: Promise<Ending>
   readonly #request: EnterRequest
   readonly #socket: Duplex
@@ -35,18 +35,18 @@ export class Entrant implements AsyncDisposable {
     this.ended = endOf(child)
     this.#request = request
     this.#socket = child.stdio[3] as Duplex
-    // A write to one who has gone: its end tells more.
+    // A write to a process that has ended fails: its exit status tells more.
     this.#socket.on('error', () => {})
   }
 
   static async start(request: EnterRequest): Promise<Entrant> {
     const { directory, size, workingDirectory, command } = request
     const program = findEnter()
-    // Beneath what is mounted, as whatever the path leads to by then need not be that.
+    // Relative to the mounted directory, as the absolute path may lead elsewhere by then.
     const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
     const child = withUsualLimit(() =>
       spawn(program, [directory, String(size), within, ...command], {
-        // The last is a socket (unix(7)), whose end either side notices.
+        // The last is a socket (unix(7)): each side notices the other's end.
         stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
       }),
     )
@@ -72,7 +72,7 @@ export class Entrant implements AsyncDisposable {
     }
     if (word === undefined) return undefined
     if (word !== 'ready') throw failure(this.#request, rest)
-    // By way of its descriptor, which leads to this very mount: a path would be looked up, links and all, in our own tree.
+    // Opens the descriptor's link in /proc, which leads to this very mount: a path would be looked up in our own tree.
     this.#root = await open(`/proc/${this.child.pid}/fd/${rest[0]}`, O_PATH | constants.O_DIRECTORY)
     return `/proc/self/fd/${this.#root.fd}`
   }
@@ -80,7 +80,7 @@ export class Entrant implements AsyncDisposable {
   /** Starts the command; resolves when it runs or has been ended, or rejects with a {@link CommandError}. */
   async go(): Promise<void> {
     this.#socket.write('\n')
-    // Nothing comes if all is well: execve(2) closes the other end.
+    // On success no line comes: execve(2) closes the other end.
     const [word, ...rest] = await nextLine(this.#socket)
     if (word !== undefined) throw failure(this.#request, rest)
   }
@@ -104,7 +104,7 @@ function mapIds(pid: number): number {
 function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
   try {
     const ours = readFileSync(`/proc/self/${map}`, 'utf8').trim().split('\n')
-    // Each line has the first id here, the first above, how many. What is here is what is above from there.
+    // A line: the first id here, the first id outside, the count. The ids here are the outer ids of the new namespace.
     const lines = ours
       .map((line) => line.trim().split(/\s+/))
       .map(([first, , count]) => `${first} ${first} ${count}\n`)
@@ -115,7 +115,7 @@ function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
   }
 }
 
-/** The words of the next line; none at the end. */
+/** Returns the words of the next line; none at the end. */
 async function nextLine(socket: Duplex): Promise<string[]> {
   let text = ''
   return await new Promise((resolve) => {
@@ -127,7 +127,7 @@ async function nextLine(socket: Duplex): Promise<string[]> {
       text += data
       if (text.includes('\n')) finish()
     }
-    // Whoever paused a stream must also resume it: a listener alone does not.
+    // A paused stream must also be resumed: a listener alone does not resume it.
     socket.on('data', onData).on('close', finish).resume()
     if (socket.closed) finish()
   })

@@ -23,8 +23,8 @@ export async function runInPlace(
   command: readonly [string, ...string[]],
   reaper: Reaper,
 ): Promise<number> {
-  // Before the command is started: libuv makes a pipe non-blocking when it is first used, for all who share it, and makes it blocking
-  // again for a child. And a report that nobody reads is no reason to end the command.
+  // Before the command starts: libuv makes a pipe non-blocking at its first use, for all who share the pipe, and blocking again for a
+  // child. A report that nobody reads is no reason to end the command.
   process.stderr.on('error', () => {})
   try {
     return endLike(await supervise(settings, command, reaper))
@@ -56,7 +56,7 @@ async function supervise(
   reaper.ours.add(entrant.child.pid as number)
   using _ = passSignals(entrant.child)
   const target = await entrant.covered()
-  // A signal that was passed on may have ended it before it became the command.
+  // A signal that was passed on may have ended the process before it became the command.
   if (target === undefined) return await entrant.ended
   const mirrored = await startMirror(directory, target, settings, entrant.ended)
   if (mirrored === undefined) return await entrant.ended
@@ -67,12 +67,12 @@ async function supervise(
     return await entrant.ended
   } finally {
     await service[Symbol.asyncDispose]()
-    // What the command has left running in its namespace goes on reading; else all goes with the namespace.
+    // Programs that the command has left running in its namespace go on reading; else all goes with the namespace.
     await mirrored.close({ keep: true })
   }
 }
 
-/** Resolves when all that SOURCE has to give is in the target; with undefined if the process ends before. */
+/** Resolves when a complete version of SOURCE is in the target; with undefined if the process ends before. */
 async function startMirror(
   directory: string,
   target: string,
@@ -117,7 +117,7 @@ function whyNotComplete(mirrored: Mirror, directory: string): string | undefined
   )
 }
 
-/** Absolute, and without links: what is mounted lies over this very directory. */
+/** Returns the absolute path without links: the mirror is mounted over this very directory. */
 async function directoryAt(source: string): Promise<string> {
   const directory = await realpath(resolve(source))
   if (!(await stat(directory)).isDirectory()) {
@@ -130,15 +130,15 @@ async function directoryAt(source: string): Promise<string> {
   return directory
 }
 
-/** The working directory, if it is the directory that is covered or one beneath it. */
+/** Returns the working directory if it is the covered directory or one beneath; '' otherwise. */
 function directoryWithin(directory: string): string {
   const here = process.cwd()
   return `${here}/`.startsWith(`${directory}/`) ? here : ''
 }
 
 /**
- * Two versions, since the new one is complete before the old one goes, each file in whole pages (of 64 KiB on some arm64), and
- * something for the mirror's own use. A tmpfs takes no memory for what is not in it.
+ * Returns the tmpfs size in bytes. Two versions fit, as the new one is complete before the old one goes. Each file takes whole pages (of
+ * 64 KiB on some arm64), and the mirror needs some bytes itself. A tmpfs takes no memory for space that is not used.
  */
 function sizeFor({ files, bytes }: { files: number; bytes: number }): bigint {
   const page = process.arch === 'arm64' ? 65536n : 4096n

@@ -6,7 +6,7 @@ type Read = (path: string) => string | undefined
 const INSTEAD =
   'mirror into a directory that the workload mounts instead (mirror SOURCE TARGET; in Kubernetes an emptyDir with medium: Memory)'
 
-/** Settings that forbid user namespaces, and what they are when they do. */
+/** The settings that forbid user namespaces, each with its forbidding value. */
 const SETTINGS = [
   ['user.max_user_namespaces', '/proc/sys/user/max_user_namespaces', '0'],
   ['kernel.unprivileged_userns_clone', '/proc/sys/kernel/unprivileged_userns_clone', '0'],
@@ -18,8 +18,8 @@ const SETTINGS = [
 ] as const
 
 /**
- * Why a mount namespace with a mount in it cannot be had, and what to do instead. The kernel gives the same few errnos for all
- * reasons, so those are named that are in force here.
+ * Returns why a mount namespace with a mount in it cannot be had, and the alternative. The kernel gives the same few errnos for all
+ * reasons, so the reasons that are in force here are named.
  */
 export function whyForbidden(call: string, code: string, read: Read = readProc): string {
   return `${reason(call, code, read)}; ${INSTEAD}`
@@ -39,7 +39,7 @@ function reason(call: string, code: string, read: Read): string {
       ? "the root directory is no mount point, as in a chroot: the namespace cannot be kept from changing others' mounts"
       : `mounting is not allowed here${policies(read)}`
   const without = 'there is no CAP_SYS_ADMIN, and a user namespace, which would do, cannot be had'
-  // user_namespaces(7): who maps user 0 of the namespace above must have had CAP_SETFCAP there.
+  // user_namespaces(7): a process that maps user 0 of the outer namespace must have had CAP_SETFCAP there.
   if (call === 'uid_map' && effective(read, 31) === false && user(read) === '0')
     return `${without}: user 0 without CAP_SETFCAP cannot be mapped (run as another user)`
   return `${without}${policies(read)}`
@@ -65,7 +65,7 @@ function user(read: Read): string | undefined {
   return /^Uid:\s*\d+\s+(\d+)/m.exec(read('/proc/self/status') ?? '')?.[1]
 }
 
-/** Whether this process has a capability; undefined if that is not known. */
+/** Returns true if this process has a capability; undefined if that is not known. */
 function effective(read: Read, capability: number): boolean | undefined {
   const [, mask] = /^CapEff:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status') ?? '') ?? []
   return mask === undefined ? undefined : ((BigInt(`0x${mask}`) >> BigInt(capability)) & 1n) === 1n

@@ -1,15 +1,15 @@
 import { printable } from '../../errors.ts'
 import type { Mirror } from '../../mirror/mirror.ts'
 
-/** How often what the first pass could not show, and nobody is writing, is looked at again. */
+/** The number of looks at entries that the first pass could not show, and that nobody is writing. */
 const LOOKS = 3
 
-/** ms for which a source that changes while it is read is looked at again. */
+/** The time for looks at a source that changes while it is read, in ms. */
 const PATIENCE = 10_000
 
 /**
- * Looks again, for a while, at what the first pass could not show: a file that was being written, a swap that was under way. Until a
- * complete version of each source is in the target, or it is clear that none will be.
+ * Looks again, for a while, at entries that the first pass could not show: a file that was being written, a swap that was under way.
+ * Ends when a complete version of each source is in the target, or when clearly none will be.
  */
 export async function completed(mirrored: Mirror, signal?: AbortSignal): Promise<void> {
   const until = performance.now() + PATIENCE
@@ -21,7 +21,7 @@ export async function completed(mirrored: Mirror, signal?: AbortSignal): Promise
   }
 }
 
-/** What keeps a complete version of the sources from being in the target, in a line; undefined if nothing does. */
+/** Returns, in a line, what keeps a complete version of the sources out of the target; undefined if nothing does. */
 export function lackingIn({ lacking }: Mirror): string | undefined {
   return (
     lacking && printable(`incomplete: ${lacking.path === '' ? '' : `${lacking.path}: `}${lacking.reason}`)

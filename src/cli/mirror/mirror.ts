@@ -68,10 +68,10 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   if (once) await completed(mirrored, signal)
   else await aborted(signal)
   const { state, reason, isHeld } = mirrored
-  // Links make no events, for which the copy is made.
+  // The copy is for its events, which links do not make.
   const over = state === 'over-limit' ? printable(overLimitText(reason, isHeld, settings.target)) : undefined
   const lacking = once ? (over ?? status.unready) : undefined
-  // Who reads it learns first that it is ending.
+  // The readers of /readyz learn first that the command is ending.
   await service[Symbol.asyncDispose]()
   await mirrored.close({ keep: true })
   if (lacking === undefined) return 0
@@ -79,7 +79,7 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   return 1
 }
 
-/** Says at once that there is more than is copied, and on a terminal how far the pass is. */
+/** Reports an over-limit source at once, and on a terminal the progress of the pass. */
 function firstPassOf(target: string) {
   let entries = 0
   let told: string | undefined
@@ -97,7 +97,7 @@ function firstPassOf(target: string) {
   return { end, looked, over, told: () => told }
 }
 
-/** undefined if the signal came first. Behind that it is no longer the mirror's: what was copied stays when the command ends. */
+/** Returns undefined if the signal came first. Once started, the mirror ignores the signal: the copies stay when the command ends. */
 async function startMirror(
   { sources, target, options }: MirrorArguments,
   firstPass: FirstPass,

@@ -3,7 +3,7 @@ import type { MirrorStatus } from './mirror_status.ts'
 
 const STATES = ['mirroring', 'over-limit', 'source-lost', 'closed'] as const
 
-/** What `GET /metrics` answers. */
+/** Returns the answer to `GET /metrics`. */
 export function metricsText(status: MirrorStatus, sources: readonly string[], target: string): string {
   const { state, unready, updates, errors, skipped, changedAt } = status
   return new Metrics('mirror')

@@ -3,17 +3,17 @@ import { LISTEN_OPTION, type ListenAddress, listenAddressOf } from '../service/l
 import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
 import { flag, JSON_OPTION, option } from '../shared/option.ts'
 
-/** The command line of `inotify-bridge mirror`, understood. */
+/** The parsed command line of `inotify-bridge mirror`. */
 export interface MirrorArguments {
   readonly sources: readonly string[]
-  /** With `--in-place` the one source. */
+  /** The TARGET; with `--in-place` the one source. */
   readonly target: string
   readonly options: MirrorOptions & { readonly limits: { readonly files: number; readonly bytes: number } }
   readonly once: boolean
   readonly json: boolean
   readonly readyFile: string | undefined
   readonly listen: ListenAddress | undefined
-  /** With `--in-place` the program and its arguments. */
+  /** The program and its arguments with `--in-place`. */
   readonly command: readonly [string, ...string[]] | undefined
 }
 
@@ -38,9 +38,9 @@ export const MIRROR_OPTIONS = {
   json: JSON_OPTION,
 } as const
 
-/** Reads the arguments of `inotify-bridge mirror`; throws a {@link UsageError} that names the one which is wrong. */
+/** Parses the arguments of `inotify-bridge mirror`; throws a {@link UsageError} that names the wrong one. */
 export function readMirrorArguments(args: readonly string[]): MirrorArguments {
-  // What is behind it is the program's own: its flags must not be read.
+  // The arguments behind -- are the program's own: its flags must not be read.
   const dashes = args.indexOf('--')
   const [head, tail] =
     dashes === -1 ? [[...args], undefined] : [args.slice(0, dashes), args.slice(dashes + 1)]

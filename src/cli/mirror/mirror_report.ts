@@ -19,7 +19,7 @@ export function reportMirror(
     if (state === 'over-limit') return overLimitText(reason, isHeld, summary.target.path)
     return reason === '' ? state : `${state}: ${reason}`
   }
-  // What the first pass met is told here, and what comes from now on by events.
+  // The outcome of the first pass is told here, and everything later by events.
   const { state, reason, summary } = mirrored
   const first =
     state === 'mirroring' ? `${summaryText(summary)}; ${lackingIn(mirrored) ?? 'ready'}` : stateText()
@@ -43,14 +43,14 @@ export function reportMirror(
   })
 }
 
-/** That a source has more than is copied, what comes of it, and which flags raise the limits. */
+/** Returns the line about a source over the limits: the excess, the outcome, and the flags that raise the limits. */
 export function overLimitText(reason: string, isHeld: boolean, target: string): string {
   const flags = flagsOf(reason)
   const outcome = isHeld ? 'keeps its last version' : 'has links, without events'
   return `over-limit: ${reason}: ${target} ${outcome}${flags && ` (${flags})`}`
 }
 
-/** The flags that raise the limits which a reason names, '' if none does. */
+/** Returns the flags that raise the limits named in a reason, '' if none does. */
 export function flagsOf(reason: string): string {
   const limits = ['files', 'bytes'].filter((name) => reason.includes(` ${name}, at most`))
   return limits.map((name) => `--max-${name}`).join(' and ')

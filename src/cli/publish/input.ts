@@ -6,18 +6,18 @@ import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
 const CHUNK = 1024 * 1024
 
-/** What is published is held in memory as a whole: more than this, of which a sparse file or a pipe has any amount, is no configuration. */
+/** The most bytes that are published: all input is held in memory, and more (a sparse file or a pipe may have any amount) is no configuration. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024
 
-/** What is to be published. */
+/** The content to publish. */
 export interface Input {
   readonly data: Buffer
-  /** Permission bits; undefined of what is no file, such as a pipe. */
+  /** The permission bits; undefined for input that is no file, such as a pipe. */
   readonly mode: number | undefined
   readonly group: bigint | undefined
 }
 
-/** All of stdin. Rejects when the signal aborts: what has come by then is no whole. */
+/** Reads all of stdin. Rejects when the signal aborts, as the input is incomplete then. */
 export async function readStdin(signal: AbortSignal): Promise<Input> {
   try {
     const stat = fstatSync(0, { bigint: true })
@@ -28,8 +28,8 @@ export async function readStdin(signal: AbortSignal): Promise<Input> {
 }
 
 /**
- * All of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: one of libuv's pool that waits for a writer, or
- * for a server, keeps the process from ending. Rejects when the signal aborts.
+ * Reads all of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: a thread of libuv's pool that waits for a
+ * writer, or for a server, keeps the process from ending. Rejects when the signal aborts.
  */
 export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
   const calls = new SyscallThread()
@@ -57,7 +57,7 @@ interface Stat {
 
 async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffer> {
   for (let read = 0; ; ) {
-    // One byte more tells that there is more.
+    // One byte more than the limit tells that there is more.
     const chunk = await calls.read(fd, Math.min(CHUNK, MAX_INPUT_BYTES + 1 - read))
     if (chunk.length === 0) return
     read += chunk.length
@@ -65,7 +65,7 @@ async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffe
   }
 }
 
-/** @param isStream what is empty there is the output of a program that has failed, most often */
+/** @param isStream true: empty input is an error, as most often it is the output of a program that has failed */
 async function collect(
   name: string,
   stat: Stat,

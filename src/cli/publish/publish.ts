@@ -43,7 +43,7 @@ content again writes nothing. DIRECTORY is made if it is missing. Modes are thos
   ],
 }
 
-/** From a signal to the end. */
+/** The time from a signal to the end, in ms. */
 const GRACE_MS = 1000
 
 export const publishCommand = defineCommand('publish', description, {
@@ -69,8 +69,8 @@ export const publishCommand = defineCommand('publish', description, {
 })
 
 /**
- * What is under way is done in a moment, but a mount that does not answer would be waited for for ever, and another publisher's lock for long.
- * What is cut off leaves the old content, as kill -9 does.
+ * Ends soon after a signal. A publication takes a moment, but a mount that does not answer would hold the command for ever, and another
+ * publisher's lock for long. An interrupted publication leaves the old content, as kill -9 does.
  */
 function endSoon(): void {
   setTimeout(() => {
@@ -99,7 +99,7 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
   const isDirectory = files.length > 1 || /(^|\/)\.{0,2}$/.test(target)
   const directory = await (isDirectory ? followToDirectory : openDirectory)(calls, target)
   if (directory !== undefined) requireNames(files)
-  // All are read before the first is published: one that is missing must not leave half of them new.
+  // All files are read before the first is published: a missing file must not leave half of them new.
   for (const [name, { data, mode, group }] of await readAll(files, (file) => basename(file), signal)) {
     const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
     const replacement = { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group }
@@ -109,7 +109,7 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
   }
 }
 
-/** A new file gives nobody a right that the source does not. */
+/** Returns the mode of a new file, which gives nobody a right that the source does not give. */
 function newModeOf(source: number | undefined): number {
   return NEW_FILE_MODE & (source ?? NEW_FILE_MODE)
 }
@@ -126,7 +126,7 @@ async function readAll(
   return read
 }
 
-/** Holds a directory open, whatever has its path later; undefined if there is none. */
+/** Opens a directory, and so holds it whatever has its path later; undefined if there is none. */
 async function openDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle | undefined> {
   try {
     return await followToDirectory(calls, path)

@@ -4,11 +4,11 @@ import { TOUCHED_NAME } from '../../publish/touch.ts'
 import { parse, UsageError } from '../shared/command.ts'
 import { flag, JSON_OPTION, option, repeated } from '../shared/option.ts'
 
-/** The command line of `inotify-bridge publish`, understood. */
+/** The parsed command line of `inotify-bridge publish`. */
 export interface PublishArguments {
-  /** What is copied; '-' is stdin. */
+  /** The files to copy; '-' is stdin. */
   readonly files: readonly string[]
-  /** DEST or DIRECTORY; undefined where there is something to touch alone. */
+  /** The DEST or DIRECTORY; undefined if --touch stands alone. */
   readonly target: string | undefined
   readonly configmap: boolean
   readonly touch: readonly string[]
@@ -29,7 +29,7 @@ export const PUBLISH_OPTIONS = {
   json: JSON_OPTION,
 } as const
 
-/** Reads the arguments of `inotify-bridge publish`; throws a {@link UsageError} that says what is wrong. */
+/** Parses the arguments of `inotify-bridge publish`; throws a {@link UsageError} that says what is wrong. */
 export function readPublishArguments(args: string[]): PublishArguments {
   const { values, positionals } = parse(args, PUBLISH_OPTIONS)
   const touch = values.touch ?? []
@@ -51,7 +51,7 @@ export function readPublishArguments(args: string[]): PublishArguments {
   return { files, target, configmap, touch, options, json: values.json === true }
 }
 
-/** Files that are published under their own names must have them, and each its own. */
+/** Throws a {@link UsageError} unless each file has a name of its own under which to publish it. */
 export function requireNames(files: readonly string[]): void {
   const seen = new Map<string, string>()
   for (const file of files) {

@@ -62,7 +62,7 @@ async function follow(
   if (!(await Promise.race([hasBegun(reloader), ended.then(() => true)]))) return 1
   if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
   await ended
-  // Who reads it learns first that it is ending.
+  // The readers of /readyz learn first that the command is ending.
   await service[Symbol.asyncDispose]()
   return 0
 }
@@ -84,7 +84,7 @@ async function once(
   return isDone ? 0 : 1
 }
 
-/** Whether it can do anything: why it cannot, it has told as an 'error', which is printed. */
+/** Resolves with true if the reloader can work. It has told the reason why not as an 'error', which is printed. */
 function hasBegun({ ready }: Reloader): Promise<boolean> {
   return ready.then(
     () => true,

@@ -10,7 +10,7 @@ import { LISTEN_OPTION, type ListenAddress, listenAddressOf } from '../service/l
 import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
 import { flag, JSON_OPTION, option, repeated } from '../shared/option.ts'
 
-/** The command line of `inotify-bridge reload`, understood. */
+/** The parsed command line of `inotify-bridge reload`. */
 export interface ReloadArguments {
   readonly config: ReloadConfig
   readonly once: boolean
@@ -51,9 +51,9 @@ export const RELOAD_OPTIONS = {
 
 type Values = ReturnType<typeof parse<typeof RELOAD_OPTIONS>>['values']
 
-/** Reads the arguments of `inotify-bridge reload`; throws a {@link UsageError} that names the one which is wrong. */
+/** Parses the arguments of `inotify-bridge reload`; throws a {@link UsageError} that names the wrong one. */
 export function readReloadArguments(args: readonly string[]): ReloadArguments {
-  // What is behind it is the program's own: its flags must not be read.
+  // The arguments behind -- are the program's own: its flags must not be read.
   const dashes = args.indexOf('--')
   const head = dashes === -1 ? [...args] : args.slice(0, dashes)
   const command = dashes === -1 ? undefined : args.slice(dashes + 1)
@@ -74,7 +74,7 @@ export function readReloadArguments(args: readonly string[]): ReloadArguments {
   return { config: configOf(options), once, json: values.json === true, listen }
 }
 
-/** What else can be wrong is known to reload() itself. */
+/** Leaves all other checks to reload() itself. */
 function configOf(options: ReloadOptions): ReloadConfig {
   try {
     return readOptions(options)
@@ -124,7 +124,7 @@ function signalOf(values: Values, targets: readonly string[]): ReloadAction {
   return pidFile === undefined ? { signal, process } : { signal, pidFile }
 }
 
-/** `HUP`, as kill(1) has it, or `SIGHUP`. */
+/** Reads `HUP`, as kill(1) has it, or `SIGHUP`. */
 function signalNamed(text: string): NodeJS.Signals {
   const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`
   if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals

@@ -3,7 +3,7 @@ import type { Reloader } from '../../reload/reloader.ts'
 import { Metrics } from '../service/metrics.ts'
 import { Status } from '../service/status.ts'
 
-/** How a reloader fares. */
+/** The state of a reloader, for probes and metrics. */
 export class ReloadStatus extends Status {
   #reloader: Reloader | undefined
   #isKnown = false
@@ -11,10 +11,10 @@ export class ReloadStatus extends Status {
   #reloads = 0
   readonly #failures: Record<ReloadFailure['stage'], number> = { validate: 0, action: 0 }
   #errors = 0
-  /** When it last did what was to be done; ms since the epoch, 0 before that. */
+  /** The time of the last reload in ms since the epoch; 0 before that. */
   #reloadedAt = 0
 
-  /** Why the content that is there is not in use, as far as is known; undefined if it is. */
+  /** Returns why the present content is not in use, as far as is known; undefined if it is. */
   get unready(): string | undefined {
     if (this.#isEnding) return 'it is ending'
     const { failing, trouble } = this.#reloader ?? {}
@@ -47,7 +47,7 @@ export class ReloadStatus extends Status {
     })
   }
 
-  /** What `GET /metrics` answers. */
+  /** Returns the answer to `GET /metrics`. */
   metrics(paths: readonly string[]): string {
     const failing = this.#reloader?.failing
     const stages = ['validate', 'action'] as const

@@ -11,7 +11,7 @@ export const LISTEN_OPTION = option(
   'HTTP: /healthz (it answers), /readyz (503 and the reason while it is not ready), /metrics (Prometheus); port 0 is any that is free',
 )
 
-/** Where to listen. Without a host on every address: a kubelet's probe comes to the pod's. */
+/** The address to listen on. Without a host every address: a kubelet's probe comes to the pod's. */
 export interface ListenAddress {
   readonly host: string | undefined
   readonly port: number
@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** `PORT`, `HOST:PORT`, `[IPV6]:PORT`; undefined where the option is not given. */
+/** Parses `PORT`, `HOST:PORT`, `[IPV6]:PORT`; undefined without the option. */
 export function listenAddressOf(value: string | undefined): ListenAddress | undefined {
   if (value === undefined) return undefined
   const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(value) ?? []
@@ -36,10 +36,10 @@ export function listenAddressOf(value: string | undefined): ListenAddress | unde
   return { host: bracketed ?? plain, port }
 }
 
-/** ms for all of a request to come, for an answer to be taken, and for another request: a probe needs a few. */
+/** The time for a whole request, for its answer to be taken, and for the next request, in ms. A probe needs a few. */
 const PATIENCE = 5000
 
-/** Node looks at the first two of these once in 30 s by itself. */
+/** The timeouts. By itself Node checks the first two once in 30 s. */
 const TIMEOUTS = {
   headersTimeout: PATIENCE,
   requestTimeout: PATIENCE,
@@ -47,7 +47,7 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1000,
 }
 
-/** A small HTTP server for probes and metrics, which whoever can reach it may try to wear out. */
+/** A small HTTP server for probes and metrics. Anybody who can reach it may try to wear it out. */
 export class Listener implements AsyncDisposable {
   readonly #server: Server
   /** `http://127.0.0.1:40001` */
@@ -71,7 +71,7 @@ export class Listener implements AsyncDisposable {
     routes: ReadonlyMap<string, () => Answer>,
     onError: (error: Error) => void,
   ): Promise<Listener> {
-    // Loaded here: its memory is not for those who do not listen.
+    // Loaded here: processes that do not listen do not pay the memory.
     const { createServer } = await import('node:http')
     const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
     server.setTimeout(PATIENCE)
@@ -92,7 +92,7 @@ export class Listener implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    // A scraper keeps its connection.
+    // A scraper keeps its connection open.
     this.#server.closeAllConnections()
     await closed
   }
@@ -103,7 +103,7 @@ function answer(
   { method, url = '', socket }: IncomingMessage,
   response: ServerResponse,
 ): void {
-  // Sent before the answer to another had gone: thousands of such answers would be made, and kept, for one who reads none.
+  // Sent before an earlier answer had gone: a client that reads none could have thousands of answers kept.
   if (response.socket === null) return void socket.destroy()
   const route = routes.get(url.split('?')[0] ?? '')
   const { status, type, body }: Answer =

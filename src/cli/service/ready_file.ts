@@ -3,17 +3,17 @@ import { type Dir, lstatSync, opendirSync, renameSync, rmSync, writeFileSync } f
 import { basename, dirname, join } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 
-/** Names that are looked at for drafts: whoever may write the directory does not keep the command from beginning. */
+/** The most names that are searched for drafts: others who may write the directory cannot keep the command from beginning. */
 const MAX_NAMES = 65_536
 
 /**
- * A file that is there while what it speaks of is ready: for a probe that runs `test -e`, and for whoever waits for its
- * IN_MOVED_TO. It is never there half-written, and one that a killed run left is removed before anything else is done.
+ * A file that exists while the command is ready: for a probe that runs `test -e`, and for watchers of its IN_MOVED_TO. It is never there
+ * half-written. A file that a killed run left is removed before anything else is done.
  */
 export class ReadyFile implements Disposable {
   readonly #path: string
   #present = false
-  // Also where an error ends the process; of what is in its place there is nobody left to tell.
+  // Also when an error ends the process. Nobody is left to tell about an obstacle in the file's place.
   readonly #onExit = () => {
     try {
       this.#remove()
@@ -25,12 +25,12 @@ export class ReadyFile implements Disposable {
     this.#path = path
     this.#remove()
     this.#removeDrafts()
-    // Whether it can be written shows now, and not after a first pass that took its time.
+    // Tests now if the file can be written, and not after a first pass that took its time.
     rmSync(this.#draft())
     process.once('exit', this.#onExit)
   }
 
-  /** To be called again while nothing has changed: somebody may have removed it, or put something in its place, ready or not. */
+  /** Creates or removes the file. Called also without a change: somebody may have removed the file, or put something in its place, ready or not. */
   set(ready: boolean): void {
     if (ready) {
       if (!this.#isThere()) this.#put()
@@ -38,7 +38,7 @@ export class ReadyFile implements Disposable {
     this.#present = ready
   }
 
-  /** Throws as unlink(2) does, if what is there now cannot be removed. */
+  /** Removes the file. Throws as unlink(2) does if the entry in its place cannot be removed. */
   [Symbol.dispose](): void {
     process.off('exit', this.#onExit)
     this.#present = false
@@ -50,18 +50,18 @@ export class ReadyFile implements Disposable {
     try {
       renameSync(draft, this.#path)
     } catch (error) {
-      // A directory, for one, is there by now.
+      // By now a directory, for one, may have the name.
       throw this.#failure(draft, error)
     }
   }
 
   #isThere(): boolean {
-    // A symlink that another has laid there may lead to something, or not.
+    // A symlink of another user's may lead to something, or not.
     return this.#present && lstatSync(this.#path, { throwIfNoEntry: false })?.isFile() === true
   }
 
   #draft(): string {
-    // A name that nobody foresees: one that another has laid in a sticky directory could neither be removed nor be used.
+    // A name that nobody can foresee: in a sticky directory, another's file could be neither removed nor used.
     const draft = `${this.#draftPrefix}${randomBytes(6).toString('hex')}`
     try {
       writeFileSync(draft, 'ready\n', { flag: 'wx' })
@@ -72,8 +72,8 @@ export class ReadyFile implements Disposable {
   }
 
   /**
-   * Leaves no draft behind, for the next try makes one of another name. For that reason the error names the file: what is wrong is told
-   * once while it lasts.
+   * Removes the draft, as the next try makes one of another name. The error names the file and not the draft, so that one trouble is
+   * told once while it lasts.
    */
   #failure(draft: string, error: unknown): unknown {
     try {
@@ -84,14 +84,14 @@ export class ReadyFile implements Disposable {
     return new InotifyError({ errno: -errno, syscall, path: this.#path })
   }
 
-  /** Those of killed runs; a run that goes on has one for no longer than a rename takes. */
+  /** Removes the drafts of killed runs. A live run has a draft for no longer than a rename takes. */
   #removeDrafts(): void {
     const prefix = basename(this.#draftPrefix)
     let directory: Dir
     try {
       directory = opendirSync(dirname(this.#path))
     } catch {
-      // It may be one that can be written but not read; if there is more to it, what is written next shows it.
+      // The directory may be writable but not readable. The next write shows any worse trouble.
       return
     }
     try {
@@ -116,7 +116,7 @@ export class ReadyFile implements Disposable {
   }
 }
 
-/** A regular file of this user's. */
+/** Removes a regular file of this user's. */
 function removeOwn(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isFile() && stat.uid === process.geteuid?.()) rmSync(path, { force: true })

@@ -4,21 +4,21 @@ import { jsonLine, printJson, printLine, tell } from '../shared/output.ts'
 /** Tells what has happened: as words, or as one object with `--json`. */
 export type Report = (event: string, fields: object, text: string) => void
 
-// Of a directory that others write there may be 65,536 at each change, which is a line of megabytes. An object has them all.
+// The most names in a line; an object has all. A directory that others write may have 65,536 a change: megabytes.
 const NAMES = 20
 
-/** Names for a line of text. */
+/** Joins names for a line of text. */
 export function listed(names: readonly string[]): string {
   const more = names.length - NAMES
   return names.slice(0, NAMES).join(' ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** To stdout, a line each. */
+/** Reports to stdout, a line each. */
 export function reportOnStdout(json: boolean): Report {
   return (event, fields, text) => (json ? printJson({ event, ...fields }) : printLine(text))
 }
 
-/** To stderr, where stdout is another program's. */
+/** Reports to stderr, for commands whose stdout is another program's. */
 export function reportOnStderr(command: string, json: boolean): Report {
   return (event, fields, text) => {
     if (json) process.stderr.write(jsonLine({ event, ...fields }))

@@ -6,19 +6,19 @@ import { ReadyFile } from './ready_file.ts'
 import type { Status } from './status.ts'
 
 export interface ServiceOptions {
-  /** The command that it is part of. */
+  /** The name of the command. */
   readonly command: string
   readonly readyFile?: string | undefined
   readonly listen: ListenAddress | undefined
   readonly status: Status
-  /** What `GET /metrics` answers. */
+  /** Returns the answer to `GET /metrics`. */
   metrics(): string
 }
 
-/** ms between two looks at whether another has laid a ready file while the command is not ready: until the first pass is over nothing is told. */
+/** The ms between two checks for a ready file that another user has laid before the command is ready: nothing is told until the first pass is over. */
 const FORGED_INTERVAL = 1000
 
-/** What tells others how a command fares: `--ready-file` and `--listen`. Both are there, or have failed, before it begins. */
+/** Tells others the state of a command: `--ready-file` and `--listen`. Both are set up, or have failed, before the command begins. */
 export class Service implements AsyncDisposable {
   readonly #command: string
   readonly #status: Status
@@ -28,7 +28,7 @@ export class Service implements AsyncDisposable {
     this.#onFile((file) => file.set(ready))
     this.#guard(!ready)
   }
-  // What is wrong with the file, until it is not.
+  // The trouble with the ready file; '' for none.
   #trouble = ''
   #timer: NodeJS.Timeout | undefined
   #ending: Promise<void> | undefined
@@ -58,12 +58,12 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Where it listens, if it does. */
+  /** The URL of the listener, if there is one. */
   get url(): string | undefined {
     return this.#listener?.url
   }
 
-  /** Idempotent: a file that is there by the second call is a successor's, which has begun meanwhile. */
+  /** Ends the service. Idempotent: by a second call the ready file may be that of a successor, which has begun meanwhile. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#ending ??= this.#end()
     return this.#ending
@@ -72,12 +72,12 @@ export class Service implements AsyncDisposable {
   async #end(): Promise<void> {
     this.#status.off('told', this.#onTold)
     this.#guard(false)
-    // What has become of it is no reason for the command not to end as it should.
+    // The command ends as it should whatever has become of the file.
     this.#onFile((file) => file[Symbol.dispose]())
     await this.#listener?.[Symbol.asyncDispose]()
   }
 
-  /** Looks for a forged file, or does not any more: a command that is ready is not woken up for it. */
+  /** Starts or stops the checks for a forged file. Stopped while the command is ready, so that the process is not woken up. */
   #guard(isOn: boolean): void {
     if (this.#file === undefined || isOn === (this.#timer !== undefined)) return
     clearInterval(this.#timer)
@@ -90,7 +90,7 @@ export class Service implements AsyncDisposable {
       if (this.#file !== undefined) act(this.#file)
       this.#trouble = ''
     } catch (error) {
-      // The command goes on, and tries it again when it is told the next time.
+      // The command goes on, and tries the file again when it is told the next time.
       const trouble = `--ready-file: ${messageOf(error)}`
       if (trouble !== this.#trouble) tell(this.#command, trouble, 'error', fieldsOf(error))
       this.#trouble = trouble
@@ -98,7 +98,7 @@ export class Service implements AsyncDisposable {
   }
 }
 
-/** Whoever connects again and again would fill the log with it. */
+/** Tells each error once: a client that connects again and again would fill the log. */
 function onceEach(command: string): (error: Error) => void {
   const said = new Set<string>()
   return (error) => {
@@ -110,7 +110,7 @@ function onceEach(command: string): (error: Error) => void {
 
 function routes({ status, metrics }: ServiceOptions): ReadonlyMap<string, () => Answer> {
   return new Map<string, () => Answer>([
-    // That it answers is all: to be restarted helps a process that is stuck. What fails is tried again anyhow, and /readyz tells of it.
+    // An answer is all: a restart helps only a process that is stuck. Failures are tried again anyhow, and /readyz tells of them.
     ['/healthz', () => ({ status: 200, body: 'ok\n' })],
     [
       '/readyz',

@@ -8,7 +8,7 @@ export function printLine(text: string): void {
   process.stdout.write(`${printable(text)}\n`)
 }
 
-/** Writes lines to stdout as they are: what in them comes from outside has been escaped, and colours are ours. */
+/** Writes styled lines to stdout as they are. Callers have escaped all text from outside; the colours are ours. */
 export function printStyled(lines: readonly string[]): void {
   eraseProgress()
   process.stdout.write(lines.map((line) => `${line}\n`).join(''))
@@ -20,7 +20,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(jsonLine(value))
 }
 
-/** An object as a line of JSON, with escapes for all that is not to be seen: JSON itself has them for what is below the space only. */
+/** Returns an object as a line of JSON, with escapes for all invisible characters: JSON itself escapes only those below the space. */
 export function jsonLine(value: unknown): string {
   const text = JSON.stringify(value).replace(
     INVISIBLE,
@@ -29,12 +29,12 @@ export function jsonLine(value: unknown): string {
   return `${text}\n`
 }
 
-// What is gathered before it is written, in characters: as much as a pipe holds.
+// The characters that are gathered for one write: as much as a pipe holds.
 const CHUNK = 64 * 1024
 
 /**
- * Writes much to stdout: few writes, and no more than one of them ahead of the reader. Resolves when all is written; or
- * when the signal aborts while the reader keeps it waiting, with the rest unwritten.
+ * Writes much to stdout, in few writes, at most one of them ahead of the reader. Resolves when all is written; or when the signal aborts
+ * while the reader keeps it waiting, with the rest unwritten.
  */
 export async function print(
   pieces: Iterable<string>,
@@ -53,7 +53,7 @@ export async function print(
 }
 
 async function write(chunk: string, signal: AbortSignal, output: Writable): Promise<void> {
-  // What a reader does not take is not heaped up for it.
+  // Nothing is heaped up for a reader that does not take it.
   if (signal.aborted && output.writableNeedDrain) return
   eraseProgress()
   if (output.write(chunk)) return
@@ -71,7 +71,7 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
 
 let asObjects = false
 
-/** With `--json` what is told is objects as well. */
+/** Sets the form of tell(): objects too with `--json`. */
 export function tellAsObjects(json: boolean): void {
   asObjects = json
 }
@@ -83,8 +83,8 @@ export function fieldsOf(error: unknown) {
 }
 
 /**
- * Writes a line to stderr: warnings and errors, which are not the command's output; with `--json` an object. Names have been escaped; not so
- * in the messages of others (Node's have paths as they are), which are to be one line all the same.
+ * Writes a warning or error, no output of the command, to stderr as a line; with `--json` as an object. Own messages have names escaped.
+ * Others' messages (Node's have paths as they are) are escaped here, to be one line all the same.
  */
 export function tell(
   command: string,

@@ -1,9 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/**
- * What is passed on. Not SIGTSTP, SIGTTIN and SIGTTOU: whoever stops this process (a terminal stops both) shall find it stopped.
- */
+/** The signals that are passed on. Not SIGTSTP, SIGTTIN and SIGTTOU: a stop of this process (a terminal stops both) must stop it. */
 const PASSED = [
   'SIGTERM',
   'SIGINT',
@@ -17,23 +15,23 @@ const PASSED = [
   'SIGIO',
 ] as const satisfies readonly NodeJS.Signals[]
 
-/** What a terminal, or the shell that controls it, sends to every process of the group in its foreground. */
+/** The signals that a terminal, or the shell that controls it, sends to every process of its foreground group. */
 const OF_TERMINALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT', 'SIGWINCH', 'SIGCONT'])
 
 /**
  * Passes the signals that this process gets on to a child, as if it were not there, until disposed of.
  *
- * Ctrl-C goes to the whole foreground group, so the child, which is in ours, has had it; many programs take a second one
- * for 'now, and at any price'. Who sent a signal cannot be seen from here: so while this group is a terminal's foreground what
- * terminals send is left to them. The price: a `kill -INT` of this process alone does nothing then (`kill -TERM` does).
+ * Ctrl-C goes to the whole foreground group, so the child, which is in ours, has had it; many programs take a second one for 'now, and
+ * at any price'. A listener cannot see who sent a signal. So while this group is a terminal's foreground, signals of terminals are not
+ * passed on. The price: a `kill -INT` of this process alone does nothing then (`kill -TERM` does).
  */
 export function passSignals(child: ChildProcess, isForeground: () => boolean = inForeground): Disposable {
   const listeners = PASSED.map((signal) => {
     const listener = () => {
       if (!OF_TERMINALS.has(signal) || !isForeground()) child.kill(signal)
     }
-    // From here on they are the child's: others who listen would end this process instead. They go last: without any listener for a moment,
-    // a signal that came while the child was started would be lost.
+    // From here on signals are the child's: other listeners would end this process instead. They are removed last: without any listener for
+    // a moment, a signal that came while the child was started would be lost.
     const others = process.listeners(signal)
     process.on(signal, listener)
     for (const other of others) process.off(signal, other)
@@ -46,7 +44,7 @@ export function passSignals(child: ChildProcess, isForeground: () => boolean = i
   }
 }
 
-/** Whether this process's group is in the foreground of its terminal: proc_pid_stat(5). */
+/** Returns true if this process's group is in the foreground of its terminal: proc_pid_stat(5). */
 function inForeground(): boolean {
   // `exec` runs its command on other systems as well.
   if (process.platform !== 'linux') return process.stdin.isTTY

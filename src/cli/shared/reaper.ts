@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { addonOrError } from '../../addon.ts'
 
-/** What a reaper asks of the system. */
+/** The questions of a reaper to the system. */
 export interface ReaperSystem {
-  /** The pids of this process's children: those it made, and those it was given. */
+  /** Returns the pids of this process's children: those it made, and the orphans it was given. */
   children(): number[]
-  /** As the addon's. */
+  /** Reaps a child as the addon does. */
   reap(pid: number): number
 }
 
 const linux: ReaperSystem = {
-  // proc_pid_children(5): a thread's own, and it is the first thread to which the kernel gives orphans. Empty where the
-  // kernel is built without it (CONFIG_PROC_CHILDREN).
+  // proc_pid_children(5) lists one thread's children; the kernel gives orphans to the first thread. Empty if the kernel
+  // is built without it (CONFIG_PROC_CHILDREN).
   children() {
     try {
       return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
@@ -22,7 +22,7 @@ const linux: ReaperSystem = {
       return []
     }
   },
-  // Without the addon orphans stay; a program whose `exec` cannot load it is run all the same.
+  // Without the addon orphans stay: a program whose `exec` cannot load the addon is run all the same.
   reap(pid) {
     const addon = addonOrError()
     return 'reap' in addon ? addon.reap(pid) : 0
@@ -30,9 +30,8 @@ const linux: ReaperSystem = {
 }
 
 /**
- * Does what is the first process's to do in a pid namespace (pid_namespaces(7)): processes whose parent has ended become its
- * children, and stay as zombies until it waits for them. libuv waits for those alone that Node has started, by their pids;
- * it must find those, and they are left to it.
+ * Does the first process's duty in a pid namespace (pid_namespaces(7)): orphans become its children, and stay as zombies until it waits
+ * for them. libuv waits only for children that Node has started, by their pids. It must find them, so they are left to it.
  */
 export class Reaper implements Disposable {
   /** The children that Node has started, until it says that they have ended. */
@@ -49,14 +48,14 @@ export class Reaper implements Disposable {
     const reaper = new Reaper(system)
     if (pid !== 1) return reaper
     process.on('SIGCHLD', reaper.#onChild)
-    // What was given to whoever was process 1 before an exec.
+    // Reaps orphans that were given to the process 1 before an exec.
     reaper.reap()
     return reaper
   }
 
-  /** Whatever has ended by now. One signal may stand for many children (signal(7)), so all are looked at. */
+  /** Reaps all children that have ended by now. One signal may stand for many children (signal(7)), so all are checked. */
   reap(): void {
-    // A listing that races an exit may miss a neighbour: until one has nothing to do.
+    // A listing that races an exit may miss a neighbour, so sweeps go on until one reaps nothing.
     while (this.#sweep()) {}
   }
 

@@ -17,17 +17,17 @@ import type {
   RootChange,
 } from '../../watch/report/change.ts'
 
-/** One event as inotifywait would print it: a Change can hold several, a rename does. */
+/** One event as inotifywait would print it. A Change can hold several, as a rename does. */
 export interface ChangeEvent {
   path: string
   kind: Kind
-  /** One event's bit, and IN_ISDIR. */
+  /** The bit of one event, and IN_ISDIR. */
   mask: number
-  /** Which rename of the change it is a half of, from 0. */
+  /** The number, from 0, of the change's rename of which the event is a half. */
   rename?: number
 }
 
-// In the order in which the kernel queues them.
+// In the order in which the kernel queues events.
 const EVENTS = [
   IN_CREATE,
   IN_MOVED_FROM,
@@ -40,7 +40,7 @@ const EVENTS = [
 
 const WRITTEN = IN_MODIFY | IN_CLOSE_WRITE
 
-/** The events of a change that were asked for. The kernel tells of an exchange as of two renames. */
+/** Returns the requested events of a change. The kernel reports an exchange as two renames. */
 export function eventsOf(change: EntryChange | RenameChange | ExchangeChange, asked: number): ChangeEvent[] {
   if (change.type === 'exchange') {
     const { path, other, kind, otherKind, mask, source } = change
@@ -61,9 +61,9 @@ export function eventsOf(change: EntryChange | RenameChange | ExchangeChange, as
 }
 
 /**
- * What of the raw mask speaks of such a change, or what there would have been in it where no event told of it: as a rule the events
- * of one whole write. Where none of those is asked for, the rename that may as well have done it: who waits for `moved_to` alone
- * waits for what is put in place.
+ * Returns the bits of the raw mask that fit the change. Without such a bit, the bits that an event would have had: as a rule those of
+ * one whole write. If none of those is asked for, the bit of a rename, which may have made the change as well: a caller that waits for
+ * `moved_to` alone waits for a file that is put in place.
  */
 function maskOf({ type, kind, mask }: EntryChange | RenameChange, asked: number): number {
   const written = kind === 'file' ? IN_CLOSE_WRITE : 0
@@ -85,7 +85,7 @@ function either(usual: number, rename: number, asked: number): number {
   return usual & asked ? usual : rename
 }
 
-/** Of a root: 'overflow', 'recovered', 'lost', 'restored'. It has no event, and is told whatever was asked for. */
+/** Returns true for a change of a root: 'overflow', 'recovered', 'lost', 'restored'. Such a change has no event, and is told whatever was asked for. */
 export function isAboutRoot(change: Change): change is RootChange {
   return !('mask' in change)
 }

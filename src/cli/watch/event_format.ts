@@ -2,26 +2,26 @@ import { printable } from '../../errors.ts'
 import { UsageError } from '../shared/command.ts'
 import { timeFormat } from './time_format.ts'
 
-/** What is printed of one event. */
+/** The fields of one event that are printed. */
 export interface EventRow {
-  /** %w: the watched directory, with a slash behind it, or the watched file. */
+  /** The watched directory with a slash behind it, or the watched file: %w. */
   watched: string
-  /** %f: the name in it, or ''. */
+  /** The name in the directory, or '': %f. */
   name: string
-  /** %e: 'CLOSE_WRITE,CLOSE' */
+  /** The event names: %e, as 'CLOSE_WRITE,CLOSE'. */
   events: string
-  /** %c: the same for the two halves of a rename; 0 where there is no other half. */
+  /** The number that both halves of a rename share: %c; 0 without another half. */
   cookie: number
 }
 
 type Part = (row: EventRow) => string
 
-/** As inotifywait without a format prints it. */
+/** Returns a row as inotifywait prints it without a format. */
 export function plainLine({ watched, name, events }: EventRow): string {
   return `${printable(watched)} ${events} ${printable(name)}\n`
 }
 
-/** As inotifywait --csv prints it, but for the control characters. */
+/** Returns a row as inotifywait --csv prints it, but for the control characters. */
 export function csvLine({ watched, name, events }: EventRow): string {
   return `${csvField(printable(watched))},${csvField(events)},${csvField(printable(name))}\n`
 }
@@ -31,8 +31,8 @@ function csvField(text: string): string {
 }
 
 /**
- * A row in inotifywait's `--format`. Names are escaped, unless there is a %0: then a NUL ends what may hold anything, and they are
- * exact. Throws UsageError at a conversion that is not known.
+ * Returns a printer of rows in inotifywait's `--format`. Names are escaped, unless the format has a %0: a NUL can end any name, so names
+ * are exact then. Throws UsageError at an unknown conversion.
  */
 export function rowFormat(format: string, timefmt: string | undefined, newline: boolean): Part {
   const parts: Part[] = []
@@ -71,7 +71,7 @@ function conversion(letter: string, name: (text: string) => string): Part {
   }
 }
 
-/** The time now; made anew once a second, which is as fine as strftime(3) is. */
+/** Returns a printer of the time now, made anew once a second, as strftime(3) is no finer. */
 function clock(timefmt: string | undefined): Part {
   if (timefmt === undefined) throw new UsageError('--format has %T; --timefmt says how to print it')
   const format = timeFormat(timefmt)

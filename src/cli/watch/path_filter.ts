@@ -11,8 +11,8 @@ export interface Patterns {
 }
 
 /**
- * Which paths are told of. Patterns are searched for in the path as it is printed (`%w%f`), as inotifywait does; like there, a
- * directory is left out with all below it where one matches its path with the slash behind it.
+ * Decides which paths are told of. Searches the patterns in the path as it is printed (`%w%f`), as inotifywait does. Like there, a
+ * directory is left out with all below it if a pattern matches its path with the slash behind it.
  */
 export class PathFilter {
   readonly #exclude: RegExp[]
@@ -38,12 +38,12 @@ export class PathFilter {
     this.#shown = shown
   }
 
-  /** Whether there is anything that it may ignore. */
+  /** True: the filter may ignore some paths. */
   get isExcluding(): boolean {
     return this.#exclude.length > 0 || this.#excluded.size > 0
   }
 
-  /** Whether it is not to be looked at, and nothing below it. */
+  /** Returns true if a path, and all below it, is not to be looked at. */
   ignores(path: string, kind: Kind): boolean {
     if (this.#excluded.has(path)) return true
     if (this.#exclude.length === 0) return false
@@ -51,7 +51,7 @@ export class PathFilter {
     return matches(this.#exclude, kind === 'directory' ? `${shown}/` : shown)
   }
 
-  /** Whether a change of it is to be told: of a directory that is not, what lies below may be. */
+  /** Returns true if a change of a path is to be told. If not for a directory, changes below it still may be. */
   tells(path: string, kind: Kind): boolean {
     if (this.#exclude.length === 0 && this.#include.length === 0) return true
     const shown = this.#shown(path, kind)
@@ -65,7 +65,7 @@ function matches(patterns: RegExp[], text: string): boolean {
 
 function compile(flag: string, patterns: string[] = [], insensitive: '' | 'i'): RegExp[] {
   return patterns.map((pattern) => {
-    // What POSIX has and JavaScript takes for something else without a word: [[:alpha:]], [[.a.]], [[=a=]].
+    // Rejects POSIX classes that JavaScript takes for something else without a word: [[:alpha:]], [[.a.]], [[=a=]].
     const posix = /\[[^\]]*(\[([:.=])[^\]]+\2\])/.exec(pattern)?.[1]
     if (posix !== undefined) {
       throw new UsageError(

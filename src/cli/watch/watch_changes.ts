@@ -14,29 +14,29 @@ import { inotifywaitNames } from './event_names.ts'
 import type { PathFilter } from './path_filter.ts'
 import type { GivenPaths } from './watched_paths.ts'
 
-/** What `watch` without --raw is asked to do. */
+/** The request of `watch` without --raw. */
 export interface ChangesRequest {
   paths: string[]
   options: WatchOptions
   given: GivenPaths
   filter: PathFilter
-  /** The events asked for. */
+  /** The events that are asked for. */
   mask: number
-  /** How an event is printed; undefined: --json. */
+  /** Prints an event; undefined: --json. */
   format: ((row: EventRow) => string) | undefined
   monitor: boolean
-  /** 1: nothing but what is printed; 2: nothing at all. */
+  /** 1: only events are printed; 2: nothing at all. */
   quiet: number
-  /** Seconds. */
+  /** In seconds. */
   timeout: number | undefined
 }
 
-/** Prints changes until the signal aborts, the first has come, or none for too long. Returns the exit code. */
+/** Prints changes until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
 export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
   const { monitor, quiet, timeout } = request
   provideEngine(openEngine)
   await using watcher = watch(request.paths, { ...request.options, signal })
-  // What ends the watcher is told to the listener, to the loop below, or to both.
+  // An error that ends the watcher comes to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
   const tellOnce = (error: unknown) => {
     if (!told.has(error)) tell('watch', error)
@@ -63,7 +63,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
 
   const printer = new ChangePrinter(request)
   try {
-    // From the start on: `ready` may come only when what is there already has been taken (initial).
+    // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
     for await (const batch of watcher) {
       const wanted = batch.filter((change) => printer.isWanted(change))
       if (wanted.length === 0) continue
@@ -89,7 +89,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
 
 class ChangePrinter {
   readonly #request: ChangesRequest
-  // Of the rename that was printed last.
+  // The cookie of the last printed rename.
   #cookies = 0
 
   constructor(request: ChangesRequest) {
@@ -125,7 +125,7 @@ class ChangePrinter {
   }
 }
 
-// What was there when the watch began ends no wait for a change. After that a 'rescan' follows an 'overflow' or a 'restored'.
+// True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
 function isInitial(change: Change, { initial }: WatchOptions): boolean {
   return initial === true && change.type === 'create' && change.source === 'rescan'
 }
@@ -135,7 +135,7 @@ function directories(coverage: readonly Coverage[]): string {
   return `${sum.toLocaleString('en')} ${sum === 1 ? 'directory' : 'directories'}`
 }
 
-/** A line for all paths that are watched in one way for one reason: there may be thousands of them. */
+/** Tells one line for all paths that are watched in one way for one reason, as there may be thousands. */
 function tellCoverage(coverage: readonly Coverage[]): void {
   const alike = new Map<string, string[]>()
   for (const { path, backend, why } of coverage) {
@@ -151,7 +151,7 @@ function tellCoverage(coverage: readonly Coverage[]): void {
   tell('watch', `Watches established: ${directories(coverage)}`, 'info')
 }
 
-/** As inotifywait, and unlike watch(): who has misspelt a path is better told than left waiting. */
+/** Returns the error for a missing path, as inotifywait and unlike watch(): a user who has misspelt a path is better told than left waiting. */
 function absenceIn(coverage: Coverage[]): InotifyError | undefined {
   for (const { path, uncovered } of coverage) {
     const error = uncovered.find((each) => each.path === path)?.error

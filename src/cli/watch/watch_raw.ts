@@ -5,7 +5,7 @@ import { formatMask } from '../../inotify/mask.ts'
 import { Deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
 
-/** What `watch --raw` is asked to do. */
+/** The request of `watch --raw`. */
 export interface RawRequest {
   paths: string[]
   mask: number

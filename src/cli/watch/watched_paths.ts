@@ -5,16 +5,16 @@ import { text } from 'node:stream/consumers'
 import { InotifyError } from '../../errors.ts'
 import type { Kind } from '../../watch/report/change.ts'
 
-/** What to watch and what to leave out, as the command line says it. */
+/** The paths to watch and to leave out, from the command line. */
 export interface PathArguments {
   watched: string[]
-  /** Absolute. What is to be watched by its own name is not among them. */
+  /** The absolute paths to leave out, without those to be watched by their own names. */
   excluded: ReadonlySet<string>
 }
 
 /**
- * Paths, and `@path` for those to leave out: from the arguments and, a line each, from files ('-': stdin). Rejects with InotifyError
- * where such a file cannot be read, and with the signal's reason if it aborts before all is read.
+ * Reads paths, and `@path` for those to leave out: from the arguments and, a line each, from files ('-': stdin). Rejects with
+ * InotifyError if such a file cannot be read, and with the signal's reason if it aborts before all is read.
  */
 export async function pathArguments(
   names: readonly string[],
@@ -29,7 +29,7 @@ export async function pathArguments(
   return { watched, excluded }
 }
 
-// Not at once: who types the list, or pipes it from find(1), may also want to stop.
+// Asynchronous, so that a signal can stop it while a user types the list, or find(1) pipes it.
 async function linesOf(file: string, signal: AbortSignal): Promise<string[]> {
   try {
     const stream = file === '-' ? process.stdin : createReadStream(file)
@@ -43,11 +43,11 @@ async function linesOf(file: string, signal: AbortSignal): Promise<string[]> {
   }
 }
 
-/** Where something happened, as inotifywait has it. */
+/** The place of an event, as inotifywait has it. */
 export interface Place {
-  /** The watched directory with a slash behind it, or the watched file. Begins as the command line has it. */
+  /** The watched directory with a slash behind it, or the watched file. Begins as on the command line. */
   watched: string
-  /** In that directory; '' where it is about the watched file or directory itself. */
+  /** The name in that directory; '' for an event of the watched file or directory itself. */
   name: string
 }
 
@@ -59,7 +59,7 @@ export class GivenPaths {
     for (const path of paths) if (!this.#given.has(resolve(path))) this.#given.set(resolve(path), path)
   }
 
-  /** Without a kind: the root itself. */
+  /** Returns the place of a path; without a kind the path is a root. */
   place(path: string, kind?: Kind): Place {
     const given = this.#given.get(path)
     if (given !== undefined && kind !== 'directory') return { watched: given, name: '' }
@@ -68,19 +68,19 @@ export class GivenPaths {
     return { watched: shown.slice(0, end), name: shown.slice(end) }
   }
 
-  /** As one path. */
+  /** Returns the place as one path. */
   shown(path: string, kind: Kind): string {
     const { watched, name } = this.place(path, kind)
     return watched + name
   }
 
-  /** Returns true for one of them, a path below one, and a path on the way to one. */
+  /** Returns true for a watched path, a path below one, and a path on the way to one. */
   leadsTo(path: string): boolean {
     if (this.#given.has(path) || this.#below(path) !== undefined) return true
     return [...this.#given.keys()].some((given) => given.startsWith(withSlash(path)))
   }
 
-  /** By the innermost of the watched directories that hold it. */
+  /** Shortens a path by the innermost watched directory above it. */
   #below(path: string): string | undefined {
     for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
       const given = this.#given.get(path.slice(0, end) || '/')
