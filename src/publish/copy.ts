@@ -15,7 +15,7 @@ export class Changed extends Error {
   override readonly name = 'Changed'
 }
 
-/** Whether a file is the very inode, as it was. Nobody can set ctime, so a restored mtime does not deceive; reading does not change it. */
+/** Returns true if a file is the very inode of a version, unchanged. Nobody can set ctime, so a restored mtime does not deceive; reading changes no ctime. */
 export function isVersion(now: FileStat, version: FileStat): boolean {
   return (
     now.dev === version.dev &&
@@ -35,18 +35,18 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
     const { file: copy } = temporary
     await using source = await about(from.shown, openVersion(from, version))
     const { calls } = source
-    // Before it is read, which is an access; and before anything is written, since it is what may fail.
+    // Before the read, which is an access; and before any write, since this call is what may fail.
     await calls.copyTimes(source.fd, copy.fd)
     await keepOwner(copy, version, to.shown)
     for (let copied = 0n; ; ) {
       const chunk = await about(from.shown, calls.read(source.fd, CHUNK))
       if (chunk.length === 0) break
       copied += BigInt(chunk.length)
-      // Somebody who goes on appending would have it go on for ever.
+      // A writer that goes on appending would make the copy endless.
       if (copied > version.size) throw new Changed('it has grown')
       await calls.write(copy.fd, chunk)
     }
-    // Behind chown(2), which clears the set-id bits, as write(2) does; and so they stay: a copy gives nobody else's rights to who runs it.
+    // Behind chown(2), which clears the set-id bits, as write(2) does. They stay cleared: a copy gives a user no other's rights.
     await calls.chmod(copy.fd, Number(version.mode & 0o1777n))
     await calls.copyTimes(source.fd, copy.fd, true)
     await syncFile(calls, copy.fd)
@@ -55,14 +55,14 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
   })
 }
 
-/** The same with a symlink: what it says is copied, byte by byte. */
+/** Copies a symlink likewise: its text, byte by byte. */
 export async function copyLink(from: Place, to: Place, version: FileStat): Promise<void> {
   await withWorkDirectory(to.directory, async (work) => {
     await using source = await about(from.shown, from.directory.hold(from.name))
     if (!isVersion(source.opened, version)) throw new Changed('it is another version')
     const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))
     await using link = await work.makeLink(text)
-    // What is not the link made here may be a file of anybody's.
+    // If the entry is not the link made here, it may be anybody's file.
     if (!hasOwner(link, version) && !(await work.isOurs(link, text))) throw notProven(to.shown)
     await keepOwner(link, version, to.shown)
     await checkVersion(from, undefined, version)
@@ -77,13 +77,13 @@ async function openVersion({ directory, name }: Place, version: FileStat): Promi
     if (isVersion(file.opened, version)) return file
     await file[Symbol.asyncDispose]()
   } catch (error) {
-    // It has become something else.
+    // The source has become something else than a regular file.
     if (codeOf(error) !== 'EPROTOTYPE') throw error
   }
   throw new Changed('it is another version')
 }
 
-/** Both: the name may lead to another file by now, and the one that was read may have been written to. */
+/** Checks both: the name may lead to another file by now, and the file that was read may have been written to. */
 async function checkVersion(from: Place, read: HeldFile | undefined, version: FileStat): Promise<void> {
   const now = await about(from.shown, from.directory.lstat(from.name))
   if (!isVersion(now, version)) throw new Changed('it is another version')

@@ -6,7 +6,7 @@ import { syncDirectory, syncFile } from './draft/durable.ts'
 import { openPlace, type Place, refuseMountPoint } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
 
-/** How often a source that changes while it is copied is copied again. */
+/** The most copies of a source that changes while it is copied. */
 const ATTEMPTS = 5
 
 /** moveFile() (publish.ts). */
@@ -36,7 +36,7 @@ async function move(from: Place, to: Place): Promise<boolean> {
   return false
 }
 
-/** false: they are on two mounts. */
+/** Returns false if the two are on two mounts. */
 async function renameOnMount(from: Place, to: Place): Promise<boolean> {
   try {
     await from.directory.calls.rename(from.directory.at(from.name), to.directory.at(to.name))
@@ -54,7 +54,7 @@ async function moveAcross(from: Place, to: Place): Promise<boolean> {
   return true
 }
 
-/** Returns what was copied. */
+/** Copies the source and returns the version that was copied. */
 async function copyStable(from: Place, to: Place): Promise<FileStat> {
   for (let attempt = 1; ; attempt++) {
     const version = await sourceStat(from)
@@ -84,14 +84,14 @@ async function sourceStat(from: Place): Promise<FileStat> {
   return stat
 }
 
-/** Whether both are one name in one directory, perhaps seen over two mounts: to remove the source would remove the file. */
+/** Returns true if both are one name in one directory, perhaps seen over two mounts: to remove the source would remove the file. */
 async function isSameEntry(from: Place, to: Place): Promise<boolean> {
   if (!Buffer.from(from.name).equals(Buffer.from(to.name))) return false
   const [one, other] = [from.directory.opened, to.directory.opened]
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** So that what has been renamed is there in full after a power failure. One that we may not read is as durable as it was. */
+/** Syncs the content, so that the renamed file is there in full after a power failure. A file that we may not read stays as durable as it was. */
 async function syncContent({ directory, name, shown }: Place): Promise<void> {
   const file = await directory.file(name.toString()).catch(() => undefined)
   if (file === undefined) return
@@ -100,8 +100,8 @@ async function syncContent({ directory, name, shown }: Place): Promise<void> {
 }
 
 /**
- * Fails if the source could not be removed, while nothing has been published. rmdir(2) of what is no directory asks everything that
- * unlink(2) does (mount read-only, permission, sticky, immutable), and says ENOTDIR last.
+ * Throws if the source could not be removed, before anything is published. rmdir(2) of a file does all checks of unlink(2) (read-only
+ * mount, permission, sticky, immutable), and fails with ENOTDIR last.
  */
 async function requireRemovable({ directory, name, shown }: Place): Promise<void> {
   const asked = directory.calls.unlink(directory.at(name), AT_REMOVEDIR)
@@ -115,7 +115,7 @@ async function removeSource({ directory, name, shown }: Place, version: FileStat
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   })
-  // Somebody has been faster.
+  // Another process has removed the source first.
   if (now === undefined) return
   if (!isVersion(now, version))
     throw failure(

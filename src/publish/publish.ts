@@ -1,4 +1,4 @@
-// What the package has of this room. The arguments are checked before anything is awaited; the work is loaded when there is some.
+// The package's functions of this folder. They check the arguments before any await, and load the work only if there is some.
 import { loadPart } from '../load_part.ts'
 import { bytesOf, type Data, modeOf, NEW_FILE_MODE, pathOf } from './arguments.ts'
 import { readKeys } from './directory/keys.ts'

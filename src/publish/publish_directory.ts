@@ -12,7 +12,7 @@ import { syncDirectory } from './draft/durable.ts'
 import { followToDirectoryPlace, openDirectory, type Place } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
 
-/** ms: openat(2) follows `..data` and looks up what it names in two steps, between which a reader may have to wait for a processor. */
+/** ms: openat(2) reads `..data` and looks up its target in two steps, between which a reader may have to wait for a processor. */
 const PARTING = 10
 
 /** publishDirectory() (publish.ts), with a mode for each key. */
@@ -26,7 +26,7 @@ export async function publishKeys(path: string, keys: Keys): Promise<{ changed: 
   )
 }
 
-/** Entered by one publisher at a time. */
+/** Publishes the keys. One publisher enters at a time. */
 async function publish(directory: DirectoryHandle, keys: Keys, shown: string): Promise<boolean> {
   const before = await readLayout(directory, shown)
   if (before === undefined)
@@ -35,7 +35,7 @@ async function publish(directory: DirectoryHandle, keys: Keys, shown: string): P
   await refuseDirectories(directory, keys, before, shown)
   for (const name of before.next) await about(`${shown}/${name}`, directory.calls.unlink(directory.at(name)))
   const mark = new VersionMark(await directory.stat())
-  // Its room may be what the new version needs. Where `..data` leads elsewhere, or on by a detour, any of them may be what is read.
+  // Makes room for the new version. If `..data` leads elsewhere, or on by a detour, any old version may be the one in use.
   if (before.current !== '' || !before.hasData) await removeVersions(directory, before, before.current, mark)
 
   const same = before.current !== '' && (await holdsKeys(directory, before.current, keys))
@@ -43,14 +43,14 @@ async function publish(directory: DirectoryHandle, keys: Keys, shown: string): P
   if (!same) await swap(directory, current, mark)
   const linked = await updateLinks(directory, keys, before)
   if (same && !linked) return false
-  // The version before must not be gone where the swap is not known to last.
+  // The old version must stay until the swap is known to last.
   await syncDirectory(directory)
   if (!same && before.hasData) await sleep(PARTING)
   await removeVersions(directory, before, current, mark)
   return true
 }
 
-/** rename(2) does it at once, where symlink(2) would need the name to be free. */
+/** Swaps `..data` by rename(2), at once: symlink(2) would need the name to be free. */
 async function swap(directory: DirectoryHandle, version: string, mark: VersionMark): Promise<void> {
   const { calls } = directory
   try {
@@ -73,7 +73,7 @@ async function renameNext(directory: DirectoryHandle, next: string, name: string
   }
 }
 
-/** Makes the links that are missing, then removes those of keys that are gone. Whether there was one. */
+/** Makes missing links, then removes those of keys that are gone. Returns true if there was one. */
 async function updateLinks(directory: DirectoryHandle, keys: Keys, { links }: Layout): Promise<boolean> {
   const { calls } = directory
   const missing = [...keys.entries.keys()].filter((name) => !links.has(name))
@@ -89,7 +89,7 @@ async function makeLink(directory: DirectoryHandle, name: string): Promise<void>
     await calls.symlink(linkText(name), directory.at(name))
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // A file with the content of old, that is about to be published so: its readers find one or the other.
+    // An old file, perhaps with the same content as the key: its readers find the file or the link.
     await calls.symlink(linkText(name), directory.at(LINK_NEXT))
     await renameNext(directory, LINK_NEXT, name)
   }
@@ -104,7 +104,7 @@ async function removeVersions(
   for (const name of versions) if (name !== current) await removeVersion(directory, name, mark)
 }
 
-/** What another user has laid in a sticky directory would be exchanged behind our back: proc(5), protected_symlinks. */
+/** Refuses names that another user has laid in a sticky directory, who could exchange them behind our back: proc(5), protected_symlinks. */
 function refuseOthers(keys: Keys, { current, others }: Layout, shown: string): void {
   for (const name of [DATA, DATA_NEXT, LINK_NEXT, current, ...keys.entries.keys()])
     if (others.has(name))
@@ -144,7 +144,7 @@ async function openOrMake(calls: SyscallThread, path: string, mode: number): Pro
   throw failure('EACCES', 'open', path, hint)
 }
 
-/** Makes a directory unless there is one; also another publisher may have made it. */
+/** Makes a directory unless there is one; another publisher may have made it, too. */
 async function makeDirectory({ directory, name }: Place, mode: number): Promise<void> {
   const { calls } = directory
   const mark = new VersionMark(await directory.stat())
@@ -155,7 +155,7 @@ async function makeDirectory({ directory, name }: Place, mode: number): Promise<
     throw error
   }
   await using made = await directory.directory(name)
-  // The umask is none of who reads. But where others may rename, one of another use may have been given the name.
+  // The readers have another umask. But where others may rename, a directory of another use may have got the name.
   if ((await mark.canBeNew(made.opened, directory)) && (await made.names(1)).length === 0)
     await calls.chmod(made.fd, mode | (Number(made.opened.mode) & 0o6000))
   await syncDirectory(directory)

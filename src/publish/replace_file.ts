@@ -8,14 +8,14 @@ import { followIn, followToPlace, type Place, refuseMountPoint } from './draft/p
 import { withTemporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
 
-/** How a file is replaced. */
+/** The content and rights of a replacement. */
 export interface Replacement {
   readonly data: Buffer
-  /** Instead of the mode that the file has. */
+  /** The mode instead of the file's own. */
   readonly mode: number | undefined
-  /** Of a new file, unless `mode` says otherwise. */
+  /** The mode of a new file, unless `mode` is given. */
   readonly newMode: number
-  /** Which the bits of `newMode` are about, where it is that of another file. */
+  /** The group for which the bits of `newMode` are meant, if they come from another file. */
   readonly newGroup?: bigint | undefined
   readonly keepsOwner: boolean
 }
@@ -31,7 +31,7 @@ export async function replaceFileAs(
   })
 }
 
-/** The same with the name of a file in a directory that is held open. */
+/** Replaces a file by its name in a directory that is held open. */
 export async function replaceFileIn(
   directory: DirectoryHandle,
   name: string,
@@ -42,18 +42,18 @@ export async function replaceFileIn(
   await about(shown, replaceAt(place, { ...replacement, keepsOwner: true }))
 }
 
-/** The same at a place, where a symlink would be replaced. */
+/** Replaces the file at a place, where a symlink would be replaced. */
 export async function replaceAt(place: Place, replacement: Replacement): Promise<void> {
   const { directory, name, shown } = place
   const there = await place.lstat()
   refuseUnlessFile(place, there)
-  // A symlink, where it is to be replaced, has nothing that could be kept.
+  // A symlink that is to be replaced has nothing to keep.
   const old = there?.isFile() === true ? there : undefined
   const kept = replacement.keepsOwner ? old : undefined
   if (kept !== undefined) await refuseOthersFile(place, kept)
   await withTemporary(directory, kept?.uid, async (temporary) => {
     const { file } = temporary
-    // First, for it is what fails; and it clears the set-id bits, so the mode comes behind it: chown(2).
+    // First, as chown(2) is what fails. It clears the set-id bits, so the mode comes behind it.
     if (kept !== undefined) await keepOwner(file, kept, shown)
     await writeAll(file, replacement.data)
     await setMode(file, replacement, old)
@@ -76,7 +76,7 @@ function refuseUnlessFile(place: Place, old: FileStat | undefined): void {
   refuseMountPoint(place, old)
 }
 
-/** proc(5), protected_regular: who has laid it there may be waiting for what is written to it, and would be its owner. */
+/** Refuses a file that another user has laid (proc(5), protected_regular): that user may wait for the new content, and would own it. */
 async function refuseOthersFile({ directory, shown }: Place, old: FileStat): Promise<void> {
   if (isLaidByAnother(old, await directory.stat()))
     throw failure(
@@ -96,7 +96,7 @@ async function setMode(
   try {
     await file.calls.chmod(file.fd, mode ?? kept ?? modeOfCopy(newMode, newGroup, file.opened))
   } catch (error) {
-    // A mode that nobody asked for, where the mount says what modes there are: vfat, exfat, cifs.
+    // Ignores a default mode that the mount, which decides on modes, refuses: vfat, exfat, cifs.
     const isAsked = mode !== undefined || kept !== undefined
     if (isAsked || !['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS'].includes(codeOf(error))) throw error
   }

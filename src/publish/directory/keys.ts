@@ -1,7 +1,7 @@
 import { invalidArgument } from '../../errors.ts'
 import { bytesOf, type Data } from '../arguments.ts'
 
-/** What is to be published, directory by directory. */
+/** The content to publish, directory by directory. */
 export interface Keys {
   readonly kind: 'directory'
   readonly entries: ReadonlyMap<string, Key | Keys>
@@ -11,7 +11,7 @@ export interface Key {
   readonly kind: 'file'
   readonly data: Buffer
   readonly mode: number
-  /** Which the bits of `mode` are about, where it is that of another file. */
+  /** The group for which the bits of `mode` are meant, if they come from another file. */
   readonly group?: bigint | undefined
 }
 
@@ -24,7 +24,7 @@ export function readKeys(files: unknown, mode: number): Keys {
   return keysOf(Object.entries(files).map(([key, data]) => ({ key, data, mode })))
 }
 
-/** The same of keys that have a mode each. */
+/** Returns the tree of keys that have a mode each; throws likewise. */
 export function keysOf(
   files: Iterable<{ key: string; data: Data; mode: number; group?: bigint | undefined }>,
 ): Keys {
@@ -41,8 +41,8 @@ export function keysOf(
 }
 
 /**
- * The mode of a directory of keys: who may do anything with one of them may find it, and nobody else. Of none at all 0755, as what is
- * not there need not be hidden.
+ * Returns the mode of a directory of keys: whoever has rights on one of its keys may reach that key, and nobody else may. 0755 without
+ * keys, as there is nothing to hide.
  */
 export function directoryMode(keys: Keys): number {
   if (keys.entries.size === 0) return 0o755
@@ -51,7 +51,7 @@ export function directoryMode(keys: Keys): number {
   return 0o700 | ((bits & 0o070) === 0 ? 0 : 0o050) | ((bits & 0o007) === 0 ? 0 : 0o005)
 }
 
-/** AtomicWriter's rules, and that each key can be read back under the name that it was given. */
+/** Checks AtomicWriter's rules, and that each key can be read back under the given name. */
 function components(key: string): string[] {
   const names = key.split('/')
   const isWrong = (name: string) => name === '' || name === '.' || name.startsWith('..')

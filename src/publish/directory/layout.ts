@@ -7,14 +7,14 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isLaidByAnother } from '../../mounts/syscalls/ownership.ts'
 import { failure } from '../failure.ts'
 
-/** The symlink by which all keys are reached, and so are swapped at once. */
+/** The symlink by which all keys are reached, so that one rename swaps them at once. */
 export const DATA = '..data'
-/** What it is renamed from. */
+/** The name from which `..data` is renamed. */
 export const DATA_NEXT = '..data_tmp'
-/** What a key's link is renamed from where it replaces something. */
+/** The name from which a key's link is renamed if it replaces something. */
 export const LINK_NEXT = '..link_tmp'
 
-/** How many names are looked at: whoever may write to the directory may have made millions. */
+/** The most names that are read: others who may write to the directory may have made millions. */
 const MOST_NAMES = 65_536
 /** Go's MkdirTemp ends it with digits, mkdtemp(3) with letters too. */
 const VERSION = /^\.\.\d{4}(_\d{2}){5}\.[0-9A-Za-z]+$/
@@ -25,38 +25,38 @@ export function versionName(now = new Date()): string {
   return `..${digits}.${randomInt(1_000_000_000, 2 ** 32)}`
 }
 
-/** Whether a name is that of a version directory. */
+/** Returns true for the name of a version directory. */
 export function isVersionName(name: string): boolean {
   return VERSION.test(name)
 }
 
-/** What the link of a key, or of the directory that its path begins with, says. */
+/** Returns the text of the link of a key, or of the directory that its path begins with. */
 export function linkText(name: string): string {
   return `${DATA}/${name}`
 }
 
-/** The names of a directory that have to do with the layout. */
+/** The names of a directory that belong to the layout. */
 export interface Layout {
   /** The version directory behind `..data`; '' if it leads to none here. */
   readonly current: string
-  /** Whether there is a `..data`. */
+  /** True: the directory has a `..data`. */
   readonly hasData: boolean
-  /** Version directories, the current one among them. */
+  /** The version directories, the current one among them. */
   readonly versions: readonly string[]
-  /** What a call that was killed had not renamed yet. */
+  /** The links that a killed call had not renamed yet. */
   readonly next: readonly string[]
   /** The user links. */
   readonly links: ReadonlySet<string>
-  /** Names that another user has laid in a sticky directory, which that user can exchange at any time. */
+  /** The names that another user has laid in a sticky directory, and can exchange at any time. */
   readonly others: ReadonlySet<string>
 }
 
-/** Reads what of the layout is in a directory: undefined if `..data` is something else than a symlink. */
+/** Reads the layout of a directory: undefined if `..data` is something else than a symlink. */
 export async function readLayout(directory: DirectoryHandle, shown: string): Promise<Layout | undefined> {
   const above = await directory.stat()
   const all = await directory.names(MOST_NAMES + 1)
   if (all.length > MOST_NAMES) throw tooManyNames(shown)
-  // What is no UTF-8 is no key's, and nothing of the layout.
+  // A name that is no UTF-8 belongs to no key and not to the layout.
   const names = all.filter((name) => isUtf8(name)).map(String)
   const links = new Set<string>()
   const others = new Set<string>()
@@ -74,7 +74,7 @@ export async function readLayout(directory: DirectoryHandle, shown: string): Pro
     else if (name === DATA) {
       if (!stat.isSymbolicLink()) return undefined
       hasData = true
-      // As another tool, or a hand, may have written it.
+      // Another tool, or a hand, may have written the link with './' or a slash at the end.
       const link = stat.link.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
       // Only a version that lies in this very directory is ours to remove one day.
       if (versions.includes(link)) current = link
@@ -86,7 +86,7 @@ export async function readLayout(directory: DirectoryHandle, shown: string): Pro
   return { current, hasData, versions, next, links, others }
 }
 
-/** undefined of what has gone since it was listed: whatever else is done in the directory takes no lock of ours. */
+/** Returns undefined for an entry that has gone since the listing: other programs in the directory take no lock of ours. */
 async function lookAt(directory: DirectoryHandle, name: string): Promise<FileStat | undefined> {
   try {
     return await directory.lstat(name)

@@ -13,7 +13,7 @@ import { VersionMark } from './version_mark.ts'
 const CHUNK = 1024 * 1024
 const S_ISGID = 0o2000
 
-/** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
+/** Makes a directory with all of the keys in it, on the disk, and returns its name; removes a version that it cannot complete. */
 export async function writeVersion(
   directory: DirectoryHandle,
   keys: Keys,
@@ -30,7 +30,7 @@ export async function writeVersion(
   }
 }
 
-/** Whether a version directory has these keys with this content, and nothing else. What cannot be read is to be written anew. */
+/** Returns true if a version directory has exactly these keys with this content. A version that cannot be read is to be written anew. */
 export async function holdsKeys(directory: DirectoryHandle, name: string, keys: Keys): Promise<boolean> {
   try {
     await using version = await directory.directory(name)
@@ -53,8 +53,8 @@ async function makeVersion(directory: DirectoryHandle): Promise<string> {
 }
 
 /**
- * Opens a directory that has just been made. Whoever may rename beside it can have given its name to another one in between: that is
- * neither opened up to who may read the keys, nor filled, nor removed where that fails.
+ * Opens a directory that has just been made. A user who may rename beside it can have given its name to another directory in between.
+ * Such a directory is not opened up to readers of the keys, nor filled, nor removed on failure.
  */
 async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark): Promise<DirectoryHandle> {
   const directory = await parent.directory(name)
@@ -77,8 +77,8 @@ async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark)
 }
 
 /**
- * Modes are set by chmod(2): the umask is none of who reads. When all is there: a set-group-ID bit that was inherited gives keys the group
- * of the directory above, and chmod(2) takes it from who is not in that group.
+ * Sets modes by chmod(2), as the writer's umask is not that of the readers. Only when all is there: an inherited set-group-ID bit gives
+ * keys the group of the directory above, and chmod(2) clears that bit for a caller outside the group.
  */
 async function fill(
   directory: DirectoryHandle,
@@ -133,7 +133,7 @@ async function holdsData(directory: DirectoryHandle, name: string, data: Buffer)
   }
 }
 
-/** Removes a version directory; not what else has its name. */
+/** Removes a version directory; nothing else of that name. */
 export async function removeVersion(
   directory: DirectoryHandle,
   name: string,

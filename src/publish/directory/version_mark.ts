@@ -4,20 +4,20 @@ import { effectiveUser, isPrivate, mayOthersRename } from '../../mounts/syscalls
 import { temporaryName } from '../draft/ready.ts'
 
 /**
- * S_ISVTX: where only the owner may write it says nothing, so nobody gives it to a directory of another use. Where others may, as in /tmp, it
- * is no mark.
+ * S_ISVTX: in a directory that only its owner may write the bit has no effect, so nobody sets it for another use. Where others may write, as
+ * in /tmp, it is no mark.
  */
 const MARK = 0o1000
 
 /**
- * What tells a version directory from another one that has been given the name of one. In a directory where others may rename, that can be
- * any of the effective user's; so there a version keeps a bit by which it is known, which takes its owner to set.
+ * Tells a version directory from another one that has been given a version's name. Where others may rename, that can be any directory of
+ * the effective user's. So there a version keeps a mode bit as its mark, which only its owner can set.
  */
 export class VersionMark {
-  /** Of a version directory that is being filled. */
+  /** The mode of a version directory that is being filled. */
   static readonly NEW_MODE = 0o700 | MARK
 
-  /** Whether others may rename there. */
+  /** True: others may rename in the directory. */
   readonly isNeeded: boolean
   readonly #owners = new Set([effectiveUser()])
   #areModesKept = true
@@ -26,23 +26,23 @@ export class VersionMark {
     this.isNeeded = mayOthersRename(directory)
   }
 
-  /** The mode of a version directory that is complete. */
+  /** Returns the mode of a complete version directory. */
   modeOf(mode: number): number {
     return this.isNeeded ? mode | MARK : mode
   }
 
-  /** Learns whom the file system gives what we make: with NFS's root_squash that is not the effective user. */
+  /** Learns the user to whom the file system gives our files: with NFS's root_squash not the effective user. */
   learnOwner({ uid }: FileStat): void {
     this.#owners.add(uid)
   }
 
-  /** Whether an entry with the name of a version is one, of this user's. */
+  /** Returns true if an entry with a version's name is a version of this user's. */
   isOnVersion(stat: FileStat): boolean {
     const isMarked = !this.isNeeded || !this.#areModesKept || hasMark(stat)
     return stat.isDirectory() && this.#owners.has(stat.uid) && isMarked
   }
 
-  /** Whether what has the name of a directory that has just been made can be it: one of another use must not be opened up and filled. */
+  /** Returns true if the directory can be the one that was just made: a directory of another use must not be opened up and filled. */
   async canBeNew(directory: FileStat, parent: DirectoryHandle): Promise<boolean> {
     if (!this.isNeeded || (hasMark(directory) && isPrivate(directory))) return true
     if (this.#areModesKept) this.#areModesKept = await keepsModes(parent)
@@ -55,8 +55,8 @@ function hasMark({ mode }: FileStat): boolean {
 }
 
 /**
- * Whether a mount keeps modes at all: cifs, drvfs and ntfs-3g have one for everything. Shown by a file, which open(2) makes and opens at
- * once, and so is no other.
+ * Returns true if a mount keeps modes: cifs, drvfs and ntfs-3g have one for everything. Tests by a file, since open(2) makes and opens
+ * it at once: nobody can exchange it.
  */
 async function keepsModes(directory: DirectoryHandle): Promise<boolean> {
   const [name, mode] = [temporaryName(), 0o600 | MARK]

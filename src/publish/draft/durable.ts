@@ -3,7 +3,7 @@ import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
-/** What is copied to the thread at once. */
+/** The bytes that are copied to the thread at once. */
 const CHUNK = 4 * 1024 * 1024
 
 /** fsync(2), EINVAL: the file system has nothing that it could write out. */
@@ -22,7 +22,7 @@ export async function syncFile(calls: SyscallThread, fd: number): Promise<void> 
   }
 }
 
-/** The same of a directory's names. One that may not be read cannot be opened for it: its names are as durable as its mount makes them. */
+/** Syncs a directory's names likewise. A directory that may not be read cannot be opened for fsync(2): its names are as durable as its mount makes them. */
 export async function syncDirectory(directory: DirectoryHandle): Promise<void> {
   const { calls } = directory
   let fd: number
@@ -36,7 +36,7 @@ export async function syncDirectory(directory: DirectoryHandle): Promise<void> {
   await calls.close(fd)
 }
 
-/** A descriptor that fsync(2) and flock(2) take, as those of O_PATH are not. */
+/** Opens a descriptor for fsync(2) and flock(2), which take none of O_PATH. */
 export async function openToRead({ calls, fd }: DirectoryHandle): Promise<number> {
   const opened = await calls.openBeneath({ fd, name: '.' }, constants.O_RDONLY | constants.O_DIRECTORY)
   return opened.fd

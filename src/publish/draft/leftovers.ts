@@ -6,29 +6,29 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isPrivate } from '../../mounts/syscalls/ownership.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 
-/** Entries that are made ready beside what they will replace. The dot hides them, and no pattern for content (*.conf) has them. */
+/** The prefix of entries that are made ready beside their targets. The dot hides them, and no pattern for content (*.conf) matches. */
 export const TEMPORARY_PREFIX = '.inotify-bridge.tmp-'
 const TEMPORARY = /^\.inotify-bridge\.tmp-[0-9a-f]{12}$/
-/** All that a work directory ever has in it. */
+/** The only entry that a work directory ever has. */
 export const WORK_LINK = 'link'
 
-/** How many names of a directory are looked at for leftovers: whoever may write to it may have made millions. */
+/** The most names that are searched for leftovers: others who may write to the directory may have made millions. */
 const MOST_NAMES = 65_536
 const OVERLAY_MAGIC = 0x794c7630
-/** ns after which nobody is writing it any more, where locks do not tell. */
+/** The age in ns at which a temporary entry counts as abandoned if locks do not tell. */
 const ABANDONED_AFTER = 10n * 60n * 1_000_000_000n
 
-/** What is taken for a leftover. */
+/** The criteria for a leftover. */
 export interface Leftover {
   /** The file system's time in ns: a server's clock is not ours. */
   readonly now: bigint
-  /** Whose; what belongs to others may be anything, and is theirs to remove. */
+  /** The owners whose entries are removed. Entries of others may be anything, and are theirs to remove. */
   readonly owners: ReadonlySet<bigint>
-  /** A name that is in use. */
+  /** A temporary name that is in use. */
   readonly mine?: string
 }
 
-/** Removes what publishers left that were killed. Fails at none: what is to be published now does not depend on it. */
+/** Removes the leftovers of killed publishers. Ignores failures: the publication does not depend on it. */
 export async function removeLeftovers(directory: DirectoryHandle, leftover: Leftover): Promise<void> {
   const names = (await directory.names(MOST_NAMES).catch(() => [])).map(String)
   const found = names.filter((name) => TEMPORARY.test(name) && name !== leftover.mine)
@@ -60,20 +60,20 @@ async function removeIfLeft(
 }
 
 /**
- * The very inode, and to read only: closing it must not be an IN_CLOSE_WRITE of the name that it may have by then. But a file where NFS may be, which
- * gives no lock of what only reads: rather that, of a file that nobody has changed for long, than one that is removed under a writer that was stopped.
+ * Opens the very inode, read-only: its close must not be an IN_CLOSE_WRITE of the name that it may have by then. Except where NFS may be, which locks
+ * only writable files: such an event, for a file unchanged for long, is better than the removal of a stopped writer's file.
  */
 async function openLockable(entry: HeldFile, locksTell: boolean): Promise<Pick<HeldFile, 'fd'>> {
   const toRead = () =>
     entry.calls.open(`/proc/self/fd/${entry.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
   if (locksTell || entry.opened.isDirectory()) return await toRead()
-  // A writer has given it its mode by the end, which may let nobody write.
+  // A writer has set the mode by the end, which may let nobody write.
   return await openToLock(entry).catch(toRead)
 }
 
 /**
- * Somebody may have given the name to a private directory of another use: one that holds anything but the link that is made there stays as
- * it is. Returns whether it is empty.
+ * Empties a work directory, and returns true if it is empty. Somebody may have given the name to a private directory of another use: a
+ * directory with any entry but the work link stays as it is.
  */
 async function emptyWorkDirectory(
   { calls, fd, opened }: HeldFile,
@@ -86,18 +86,18 @@ async function emptyWorkDirectory(
   await using link = await work.hold(WORK_LINK)
   const { uid, nlink } = link.opened
   if (!link.opened.isSymbolicLink() || uid !== opened.uid || nlink !== 1n) return false
-  // Nobody but its owner can have put another one there since.
+  // Only the directory's owner can have put another entry there since.
   await calls.unlink(work.at(WORK_LINK))
   return true
 }
 
-/** Whether an inode can be what a publisher makes ready: a name alone can have been given to anything. */
+/** Returns true if an inode can be a publisher's temporary entry: a name alone can have been given to anything. */
 function isTemporary(stat: FileStat, owners: ReadonlySet<bigint>): boolean {
   if (!owners.has(stat.uid)) return false
   return stat.isFile() ? stat.nlink <= 1n : stat.isDirectory() && isPrivate(stat)
 }
 
-/** Not so where other kernels write as well: virtiofs and FUSE keep locks to themselves by default, and so does NFS with `nolock`. */
+/** Returns false if other kernels write as well: virtiofs and FUSE keep locks to themselves by default, and so does NFS with `nolock`. */
 async function areLocksKnownToAll({ calls, fd, revalidates }: DirectoryHandle): Promise<boolean> {
   return !revalidates || (await calls.fileSystem(fd)) === OVERLAY_MAGIC
 }

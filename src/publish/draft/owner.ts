@@ -6,8 +6,8 @@ import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import { failure } from '../failure.ts'
 
 /**
- * The mode of a copy. A group that the original's bits are not about, as the copy has where its directory or its maker says so, gets no more
- * than everybody does.
+ * Returns the mode of a copy. The original's bits are not meant for another group, which the copy may get from its directory or its maker:
+ * such a group gets no more rights than everybody.
  */
 export function modeOfCopy(mode: number, group: bigint | undefined, copy: FileStat): number {
   return group === undefined || group === copy.gid ? mode : withoutGroup(mode)
@@ -31,7 +31,7 @@ export async function keepOwner(file: HeldFile, old: FileStat, shown: string): P
   }
 }
 
-/** Of what is at the name of something new, and cannot be shown to be that. */
+/** Returns the error for an entry that cannot be proved to be the new symlink. */
 export function notProven(shown: string): InotifyError {
   const hint =
     'its owner could not be kept: the symlink that was made for it is not provably that one any more, or the mount decides on owners and modes'

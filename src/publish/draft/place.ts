@@ -8,13 +8,13 @@ import { isLaidByAnother, isTrusted, mayOthersRename } from '../../mounts/syscal
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { about, failure, MOUNTED_FILE } from '../failure.ts'
 
-/** Of statfs(2). */
+/** The magic number of procfs in statfs(2). */
 const PROC_SUPER_MAGIC = 0x9fa0
 
-/** Where an entry is or will be: a name in a directory that is held open, and how people know it. */
+/** The place of an entry, there or not: a name in a directory that is held open, and the path that people know. */
 export class Place implements AsyncDisposable {
   readonly directory: DirectoryHandle
-  /** A Buffer where a symlink has led to it: its bytes need not be UTF-8. */
+  /** The name; a Buffer for one that came from a symlink, if its bytes are not UTF-8. */
   readonly name: string | Buffer
   readonly shown: string
 
@@ -24,7 +24,7 @@ export class Place implements AsyncDisposable {
     this.shown = shown
   }
 
-  /** What is there, a symlink itself; undefined if nothing is. */
+  /** Stats the entry, a symlink itself; undefined if nothing is there. */
   async lstat(): Promise<FileStat | undefined> {
     try {
       return await this.directory.lstat(this.name)
@@ -39,30 +39,30 @@ export class Place implements AsyncDisposable {
   }
 }
 
-/** The place of a path. A symlink at its end is not followed. */
+/** Opens the place of a path. A symlink at its end is not followed. */
 export async function openPlace(calls: SyscallThread, path: string): Promise<Place> {
   return await about(path, open(calls, Buffer.from(path), '', path))
 }
 
-/** The place of the file that a path leads to; where its last symlink dangles, the one that it names. */
+/** Opens the place of the file that a path leads to. If its last symlink dangles, the place that the link names. */
 export async function followToPlace(calls: SyscallThread, path: string): Promise<Place> {
   return await follow(await openPlace(calls, path))
 }
 
-/** The same of a name in a directory that is held open. */
+/** Follows a name in a directory that is held open likewise. */
 export async function followIn(directory: DirectoryHandle, name: string, shown: string): Promise<Place> {
   return await follow(
     await about(shown, open(directory.calls, Buffer.from(name), `${directory.path}/`, shown)),
   )
 }
 
-/** The place of the directory that a path leads to; undefined of one that has no name, and so cannot be missing: '/', '.', 'a/..'. */
+/** Opens the place of the directory that a path leads to; undefined for a path without a name, which cannot be missing: '/', '.', 'a/..'. */
 export async function followToDirectoryPlace(calls: SyscallThread, path: string): Promise<Place | undefined> {
   const bare = path.replace(/(?<=[^/])\/+$/, '')
   return ['', '.', '..'].includes(basename(bare)) ? undefined : await followToPlace(calls, bare)
 }
 
-/** The directory that a path leads to, by the links that {@link followToPlace} follows. */
+/** Opens the directory that a path leads to, by the links that {@link followToPlace} follows. */
 export async function followToDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
   try {
     await using place = await followToDirectoryPlace(calls, path)
@@ -81,7 +81,7 @@ export async function followToDirectory(calls: SyscallThread, path: string): Pro
 /** Opens the directory at a place. */
 export async function openDirectory({ directory, name }: Place): Promise<DirectoryHandle> {
   await using held = await directory.directory(name)
-  // Its file system may be another one than that of the directory above.
+  // The directory's file system may be another one than its parent's.
   return await DirectoryHandle.open(directory.calls, held.path)
 }
 
@@ -103,13 +103,13 @@ async function follow(from: Place): Promise<Place> {
   }
 }
 
-/** What the symlink at a place says, if it may be followed; undefined if there is none. */
+/** Reads the symlink at a place, if it may be followed; undefined if there is none. */
 async function readLink(here: Place, followed: number): Promise<Buffer | undefined> {
   const { directory, name, shown } = here
   if ((await here.lstat())?.isSymbolicLink() !== true) return undefined
   if (followed === MAX_LINKS) throw failure('ELOOP', 'open', shown)
   await refuseOpenFile(here)
-  // The one that is judged is the one that is read.
+  // Held open, so that the judged link is the one that is read.
   await using link = await directory.hold(name)
   if (isTheirs(link.opened, await directory.stat()))
     throw failure(
@@ -121,18 +121,18 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
   try {
     return await link.calls.readlinkBytes({ fd: link.fd, name: '' })
   } catch (error) {
-    // readlink(2) of what has been no symlink since.
+    // readlink(2) says so of an entry that has been no symlink since.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined
     throw error
   }
 }
 
-/** Whether a link says what a user wants who may write to its directory, but perhaps not to what it leads to. */
+/** Returns true if a link's text is up to a user who may write to its directory, but perhaps not to its target. */
 function isTheirs(link: FileStat, directory: FileStat): boolean {
   return isLaidByAnother(link, directory) || (!isTrusted(link) && mayOthersRename(directory))
 }
 
-/** What a link of procfs says is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */
+/** Refuses a link of procfs: its text is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */
 async function refuseOpenFile({ directory, shown }: Place): Promise<void> {
   if ((await directory.calls.fileSystem(directory.fd)) === PROC_SUPER_MAGIC)
     throw failure(
@@ -143,7 +143,7 @@ async function refuseOpenFile({ directory, shown }: Place): Promise<void> {
     )
 }
 
-/** Where a single file is mounted nothing can be renamed to or away: said before anything is written. */
+/** Refuses a mount of a single file before anything is written: no rename can replace or move it. */
 export function refuseMountPoint(place: Place, stat: FileStat | undefined): void {
   const beneath = place.directory.opened.mount
   if (stat !== undefined && stat.mount !== beneath && stat.mount !== 0n && beneath !== 0n)
@@ -155,7 +155,7 @@ async function open(calls: SyscallThread, path: Buffer, base: string, shown: str
   const name = path.subarray(end)
   const whole = path[0] === 0x2f ? path : Buffer.concat([Buffer.from(base), path])
   if (['', '.', '..'].includes(name.toString('latin1'))) {
-    // ENOENT where there is none.
+    // Throws ENOENT if there is no such directory.
     await using _ = await DirectoryHandle.open(calls, whole)
     throw failure('EISDIR', 'open', shown, 'the path ends like one of a directory: name the file in it')
   }

@@ -6,31 +6,31 @@ import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
 import type { At } from '../../mounts/syscalls/syscall_thread.ts'
 import { removeLeftovers, TEMPORARY_PREFIX } from './leftovers.ts'
 
-/** How often another publisher may take what is being made ready for a leftover. */
+/** The most times that another publisher may take the entry for a leftover. */
 export const ATTEMPTS = 20
 
-/** What is made ready beside its destination, under a name for the time being. */
+/** An entry that is made ready beside its destination, under a temporary name. */
 export interface Ready {
   readonly name: string
-  /** What its descriptor showed when it had been made. */
+  /** The stat of its descriptor after it was made. */
   readonly opened: FileStat
-  /** Whose leftovers are removed. */
+  /** The owners whose leftovers are removed. */
   readonly owners: ReadonlySet<bigint>
-  /** Removes what has not been given its name. */
+  /** Removes the entry, unless it has been given its name. */
   remove(): Promise<void>
 }
 
-/** Another publisher has removed what was made ready. */
+/** Another publisher has removed the entry that was made ready. */
 export class Swept extends Error {
   override readonly name = 'Swept'
 
-  /** @param options.cause what is told if it happens again and again */
+  /** @param options.cause the error that is thrown if it happens again and again */
   constructor(message: string, options: { cause: unknown }) {
     super(message, options)
   }
 }
 
-/** Cleans up behind those that were killed, and has something made ready and given its name. */
+/** Cleans up behind killed publishers, and has an entry made ready and given its name. */
 export async function withReady<R extends Ready, T>(
   directory: DirectoryHandle,
   create: () => Promise<R>,
@@ -57,7 +57,7 @@ export function temporaryName(): string {
   return TEMPORARY_PREFIX + randomBytes(6).toString('hex')
 }
 
-/** Awaits calls about what is being made ready; where its name is not there any more, it has been swept. */
+/** Awaits calls about the entry. If its name has gone, the entry has been swept. */
 export async function unlessSwept<T>(calls: Promise<T>, codes: readonly string[] = ['ENOENT']): Promise<T> {
   try {
     return await calls
@@ -66,12 +66,12 @@ export async function unlessSwept<T>(calls: Promise<T>, codes: readonly string[]
   }
 }
 
-/** rename(2) of what is ready to its name, in place of what has that. */
+/** Renames the ready entry to its name, in place of an entry with that name. */
 export async function giveName(directory: DirectoryHandle, from: At, name: string | Buffer): Promise<void> {
   await unlessSwept(directory.calls.rename(from, directory.at(name)))
 }
 
-/** What is left may be all that fills the file system. */
+/** Makes the entry, if need be after a cleanup: leftovers may be all that fills the file system. */
 async function makeRoomFor<T>(directory: DirectoryHandle, make: () => Promise<T>): Promise<T> {
   try {
     return await make()

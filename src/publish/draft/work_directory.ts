@@ -9,11 +9,11 @@ import { WORK_LINK } from './leftovers.ts'
 import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } from './ready.ts'
 
 /**
- * A directory beside what will be replaced, of mode 0700, in which a symlink is made ready. Unlike a file, which open(2) makes and opens
- * at once, a symlink is made first and opened by its name behind that: here nobody else can exchange it in between.
+ * A directory of mode 0700 beside the entry to replace, in which a symlink is made ready. open(2) makes and opens a file at once, but a
+ * symlink is made first and opened by its name behind that: in here nobody else can exchange it in between.
  *
- * Whoever may rename in the directory above can exchange this one too. So it is held, worked in by its descriptor alone, and what is made
- * in it trusted only if that descriptor shows that nobody but us can reach into it.
+ * Users who may rename in the directory above can exchange the work directory too. So it is held, and used by its descriptor alone. The
+ * link is trusted only if that descriptor shows that only we can reach into the directory.
  */
 export class WorkDirectory implements Ready {
   readonly name: string
@@ -41,7 +41,7 @@ export class WorkDirectory implements Ready {
     return await unlessSwept(this.#held.hold(WORK_LINK))
   }
 
-  /** Whether a descriptor is provably that of the symlink made here. Not so where the mount says what modes and owners there are. */
+  /** Returns true if a descriptor is provably that of the symlink made here. Cannot be proved if the mount decides on modes and owners. */
   async isOurs(link: HeldFile, text: Buffer): Promise<boolean> {
     const [above, { uid, nlink }] = [await this.#held.stat(), link.opened]
     if (!this.owners.has(above.uid) || !isPrivate(above)) return false
@@ -49,7 +49,7 @@ export class WorkDirectory implements Ready {
     return (await link.calls.readlinkBytes({ fd: link.fd, name: '' })).equals(text)
   }
 
-  /** Gives the symlink its name, in place of what has that. */
+  /** Gives the symlink its name, in place of an entry with that name. */
   async renameTo(name: string | Buffer): Promise<void> {
     await giveName(this.#directory, this.#held.at(WORK_LINK), name)
     this.#hasLink = false
@@ -57,7 +57,7 @@ export class WorkDirectory implements Ready {
 
   async remove(): Promise<void> {
     const { calls } = this.#directory
-    // What cannot be removed is a leftover. If somebody has exchanged it, an empty directory goes at most, or nothing.
+    // An entry that cannot be removed is a leftover. If somebody has exchanged it, an empty directory goes at most.
     if (this.#hasLink) await calls.unlink(this.#held.at(WORK_LINK)).catch(() => {})
     await calls.unlink(this.#directory.at(this.name), AT_REMOVEDIR).catch(() => {})
     if (this.#lock !== undefined) calls.close(this.#lock)
@@ -65,7 +65,7 @@ export class WorkDirectory implements Ready {
   }
 }
 
-/** Has a symlink made beside what it will replace. */
+/** Has a symlink made beside the entry that it will replace. */
 export async function withWorkDirectory<T>(
   directory: DirectoryHandle,
   make: (work: WorkDirectory) => Promise<T>,
@@ -77,11 +77,11 @@ async function create(directory: DirectoryHandle): Promise<WorkDirectory> {
   const { calls } = directory
   const name = temporaryName()
   await calls.mkdir(directory.at(name), 0o700)
-  // Whatever else has its name by now.
+  // Another entry may have its name by now.
   const held = await unlessSwept(directory.directory(name), ['ENOENT', 'ENOTDIR', 'ELOOP'])
   const lock = await openToRead(held).catch(() => undefined)
   const work = new WorkDirectory(directory, name, held, lock)
-  // Whoever cleans up has come before us.
+  // Another publisher's cleanup has come first.
   if (lock !== undefined && (await tryLock(calls, lock)) === 'taken') {
     await work.remove()
     const hint = 'another program locks whatever directory is made ready there'
