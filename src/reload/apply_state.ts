@@ -2,37 +2,37 @@ import { type Contents, differingKeys, shownKeys } from './contents.ts'
 import type { ReloadFailure } from './failure.ts'
 
 /**
- * What to do about the content that was found: nothing; act, for it is not what the action was last done for; or say that what failed is
- * no more, for the last good content is back and was never replaced.
+ * The reaction to the content that was found: 'rest' does nothing; 'act' as the action was last done for other content; 'recover' tells
+ * that a failure is over, as the last good content is back and was never replaced.
  */
 export type Verdict = 'rest' | 'act' | 'recover'
 
-/** Remembers what the action was done for, and what failed since. Knows no file system and no time. */
+/** Remembers the content for which the action was done, and the failures since. Knows no file system and no time. */
 export class ApplyState {
   #applied: Contents | undefined
-  // Keys of content for which the action was tried in vain: half of it may have come to be used.
+  // Keys of content for which the action failed: half of that content may have come into use.
   readonly #tried = new Set<string>()
   #isTainted = false
   #failing: ReloadFailure | undefined
-  // The digest of what failed.
+  // The digest of the content that failed.
   #failed = ''
 
-  /** @param baseline what is in use already; undefined: nothing is */
+  /** @param baseline the content in use; undefined: none is */
   constructor(baseline: Contents | undefined) {
     this.#applied = baseline
   }
 
-  /** What is in use, as far as it is known. */
+  /** Returns the content in use, as far as it is known. */
   get applied(): Contents | undefined {
     return this.#applied
   }
 
-  /** What keeps the content that there is now from being used. */
+  /** Returns the failure that keeps the present content out of use. */
   get failing(): ReloadFailure | undefined {
     return this.#failing
   }
 
-  /** @param isDue whether the same content may be tried again by now */
+  /** @param isDue true: the same content may be tried again by now */
   judge(now: Contents, isDue = true): Verdict {
     if (!isDue && this.#failing !== undefined && this.#failed === now.digest) return 'rest'
     if (this.#isTainted || this.#applied?.digest !== now.digest) return 'act'
@@ -43,15 +43,15 @@ export class ApplyState {
     this.#failing = failure
     this.#failed = now.digest
     if (failure.stage !== 'action') return
-    // Whatever is in use now, it is not known to be what was in use before: to go back to that is a reload as well.
+    // The content in use is unknown now. So to go back to the former content is a reload as well.
     this.#isTainted = true
     for (const key of differingKeys(this.#applied, now)) this.#tried.add(key)
-    // What neither has is of no interest to those who use either; kept, other names at each failure would be without end.
+    // Keys in neither content interest no reader. Kept, they would grow without end if each failure had other names.
     for (const key of this.#tried)
       if (!now.keys.has(key) && !this.#applied?.keys.has(key)) this.#tried.delete(key)
   }
 
-  /** The keys that differ from what was in use, or may have been since. */
+  /** Returns the keys that differ from the content in use, or may have been tried since. */
   succeeded(now: Contents): string[] {
     const changed = shownKeys([...this.#tried, ...differingKeys(this.#applied, now)])
     this.#applied = now
@@ -61,7 +61,7 @@ export class ApplyState {
     return changed
   }
 
-  /** The last good content is back. */
+  /** Notes that the last good content is back. */
   recovered(): void {
     this.#failing = undefined
   }

@@ -3,7 +3,7 @@ import { watch } from '../watch/calls.ts'
 import { settingsOf, type WatchOptions } from '../watch/options.ts'
 import type { Watcher } from '../watch/watcher.ts'
 
-/** Of the paths that cannot be watched, how many are told of one by one each time: whoever may write a directory lays links by the thousand. */
+/** The most paths, among those that cannot be watched, that are told one by one each time: others who may write a directory can lay links by the thousand. */
 const NAMED = 5
 
 const OPTIONS: WatchOptions = { recursive: true, settle: 0 }
@@ -11,25 +11,25 @@ const OPTIONS: WatchOptions = { recursive: true, settle: 0 }
 export interface ChangeTriggerListener {
   /** Something may have changed. */
   hint(): void
-  /** What cannot be watched, or not as it should be: looks by the clock go on. */
+  /** Reports a path that cannot be watched, or not as it should be: looks by the clock go on. */
   trouble(error: Error): void
 }
 
 /**
- * Says when it is time to look. Whatever cannot be watched is tried again by {@link follow}, so nothing that fails here is the end: an
- * instance of inotify that is not to be had, a directory that may not be read.
+ * Tells when to look. {@link follow} tries each path again that cannot be watched, so no failure here is final: no inotify instance to
+ * be had, a directory that may not be read.
  */
 export class ChangeTrigger {
   readonly #paths: readonly string[]
   readonly #listener: ChangeTriggerListener
-  // undefined: nothing has been followed yet; or it has closed of itself, as it does where events can no longer be read.
+  // undefined: nothing is followed yet; or the watcher has closed itself, as events could no longer be read.
   #watcher: Watcher | undefined
   readonly #watched = new Set<string>()
-  // What could not be watched when it was last tried.
+  // The paths that could not be watched at the last try.
   readonly #failing = new Set<string>()
   #closed = false
 
-  /** Throws a TypeError where the environment says something wrong, as watch() does. */
+  /** Throws a TypeError for a wrong value in the environment, as watch() does. */
   constructor(paths: readonly string[], listener: ChangeTriggerListener) {
     this.#paths = paths
     this.#listener = listener
@@ -37,9 +37,9 @@ export class ChangeTrigger {
   }
 
   /**
-   * Watches the paths, and these links: what they lead to lies elsewhere. Resolves when they are watched, as far as they can be.
+   * Watches the paths, and these links, whose targets lie elsewhere. Resolves when they are watched, as far as they can be.
    *
-   * @param outward absolute
+   * @param outward absolute paths
    */
   follow(outward: readonly string[]): Promise<void> {
     if (this.#closed) return Promise.resolve()
@@ -85,7 +85,7 @@ export class ChangeTrigger {
     this.#listener.trouble(new InotifyError({ errno: -errno, syscall, path, hint }))
   }
 
-  /** Whether it is news. */
+  /** Returns true if the failure is new. */
   #enterFailure(path: string): boolean {
     this.#watched.delete(path)
     if (this.#closed || this.#failing.has(path)) return false

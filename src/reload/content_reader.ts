@@ -13,24 +13,24 @@ import { keyOf, pathOf } from '../name_key.ts'
 import { contentsOf, isInternal, leadsOutward, type Reading, Unsettled } from './contents.ts'
 import { digestOf, versionOf } from './file_digest.ts'
 
-/** Each level holds a descriptor while what is below it is read. */
+/** The most levels. Each holds a descriptor while the levels below are read. */
 const MAX_DEPTH = 32
 const MAX_ENTRIES = 65_536
-/** Of all keys, and the paths of links that lead out: whoever may write a directory makes one of 8 KB with each entry, where links lead from one directory to the next. */
+/** The most text of all keys and paths of outward links. Others can make 8 KB with each entry, if links lead from one directory to the next. */
 const MAX_TEXT = 16 * 1024 * 1024
-/** Of all files: 1 TB of holes, made by one call, would be read for an hour while no change is acted upon. */
+/** The most bytes of all files. 1 TB of holes, made by one call, would be read for an hour while no change is acted upon. */
 const MAX_BYTES = 256 * 1024 * 1024
 /**
- * Their files say another size than they have, so they never hold still; to open or read some does something, or waits for an event:
- * /proc/kmsg, trace_pipe. Whoever may lay a symlink would have this process, perhaps root's, do it.
+ * The file systems that are not read. Their files have another size than they tell, so they never hold still. To open or read some has
+ * effects, or waits for an event: /proc/kmsg, trace_pipe. Others who may lay a symlink would have this process, perhaps root's, do it.
  */
 const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs', 'debugfs', 'tracefs'])
-/** How many files are looked at at once. Each may hold 256 KiB. */
+/** The number of files that are read at once. Each may hold 256 KiB. */
 const AT_ONCE = 64
-/** How often what changes while it is read is read again at once. */
+/** The most readings at once while files change. */
 const ATTEMPTS = 5
 
-/** A key: the version that was looked at, '' where it did not hold still even for that, and what stands for its content. */
+/** A key: the version that was read, '' if the file did not hold still even for that, and a text that stands for its content. */
 interface Found {
   readonly version: string
   readonly content: string
@@ -39,19 +39,19 @@ interface Found {
 /** A directory while it is read. */
 interface Place {
   readonly held: DirectoryHandle
-  /** By which people know it. */
+  /** The path by which people know it. */
   readonly path: string
-  /** Of its keys, latin1. */
+  /** The prefix of its keys, latin1. */
   readonly prefix: string
-  /** The directories that lead to it, itself included. */
+  /** The directories on the way down, itself included. */
   readonly above: ReadonlySet<string>
 }
 
-/** Reads what the paths hold: whole, and of one moment. Nothing that is no regular file is ever opened for reading. */
+/** Reads the content of the paths: whole, and of one moment. Never opens anything but regular files for reading. */
 export class ContentReader {
   readonly #calls: SyscallThread
   readonly #paths: readonly string[]
-  // The mount that each was on when it last had something to show.
+  // The mount of each path when it last had entries.
   readonly #mounts = new Map<string, bigint>()
 
   constructor(calls: SyscallThread, paths: readonly string[]) {
@@ -60,7 +60,7 @@ export class ContentReader {
   }
 
   /**
-   * Reads once more at once, a few times, if anything else moves meanwhile than the keys in `restless`.
+   * Reads again at once, a few times, while keys move that are not in `restless`.
    *
    * @throws {InotifyError} a path, or something below it, is not there or cannot be read
    */
@@ -74,7 +74,7 @@ export class ContentReader {
 
   async #readOnce(): Promise<Reading> {
     const { found, outward } = await this.#walk(true)
-    // Whatever changed meanwhile, a swap of `..data` between two keys for one, shows in what is there now.
+    // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
     const now = (await this.#walk(false)).found
     const versionOf = (key: string) => found.get(key)?.version || undefined
     const all = new Set([...found.keys(), ...now.keys()])
@@ -89,7 +89,7 @@ export class ContentReader {
   async #walk(reads: boolean): Promise<Walk> {
     const walk = new Walk(this.#calls, reads, this.#paths[0] ?? '')
     for (const path of this.#paths) {
-      // Where there are several, two may have a key of one name.
+      // Two of several paths may have a key of one name.
       const named = this.#paths.length === 1 ? undefined : path
       try {
         await this.#root(walk, path, named)
@@ -119,7 +119,7 @@ export class ContentReader {
     })
   }
 
-  /** Once a mount is gone the empty directory below it comes to light: that is no content. */
+  /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
   async #requireMount(held: DirectoryHandle, path: string): Promise<void> {
     const { mountOrDevice: mount } = held.opened
     const isEmpty = (await held.names(1)).length === 0
@@ -139,15 +139,15 @@ class Walk {
   readonly #calls: SyscallThread
   readonly #reads: boolean
   readonly #root: string
-  // Devices of which a file may be read.
+  // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
   #entries = 0
   #text = 0
   #bytes = 0
 
   /**
-   * @param reads whether the content is read, too
-   * @param root one of the paths, for what is too much altogether
+   * @param reads true: the content is read, too
+   * @param root one of the paths, for the error about too much in total
    */
   constructor(calls: SyscallThread, reads: boolean, root: string) {
     this.#calls = calls
@@ -183,7 +183,7 @@ class Walk {
       if (other !== undefined) others.push(other)
     }
     await atOnce(keys.sort(Buffer.compare), look, AT_ONCE)
-    // Each holds a descriptor.
+    // One after another, as each holds a descriptor.
     for (const other of others) await other()
   }
 
@@ -205,7 +205,7 @@ class Walk {
     })
   }
 
-  /** Takes in a file; what is no file is left to the function that is returned. */
+  /** Takes in a file. Returns a function that takes in any other entry. */
   async #entry(place: Place, bytes: Buffer): Promise<(() => Promise<void>) | undefined> {
     const { held, path, prefix } = place
     const key = prefix + bytes.toString('latin1')
@@ -226,7 +226,7 @@ class Walk {
     await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
   }
 
-  /** What has gone since it was listed, or become something else, moves. */
+  /** Takes in a key. An entry that has gone since the listing, or has become another, is moving. */
   async #met(key: string, shown: string, take: () => Promise<void>): Promise<void> {
     try {
       await take()
@@ -237,11 +237,11 @@ class Walk {
     }
   }
 
-  /** A link is what it leads to. */
+  /** Takes in a link as its target. */
   async #link(place: Place, bytes: Buffer, stat: FileStat, key: string): Promise<void> {
     const shown = join(place.path, bytes.toString())
     if (leadsOutward(stat.link)) {
-      // Watched by its path, which is text: taken for another name it would seem to lead nowhere, for ever.
+      // The link is watched by its path as text: another name would seem to lead nowhere, for ever.
       if (!isText(key)) {
         const hint =
           'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
@@ -255,7 +255,7 @@ class Walk {
       reached = await resolvePath(this.#calls, `${place.held.path}/${keyOf(bytes)}`)
     } catch (error) {
       if (!isNowhere(error)) throw error
-      // A link that leads nowhere is something that can stay so; where it leads is what there is to know of it.
+      // A link can lead nowhere for long, so its text stands for its content.
       return this.#add(key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
     }
     await using parent = reached.parent
@@ -266,7 +266,7 @@ class Walk {
     await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
   }
 
-  /** Before it is opened for reading; O_PATH opens nothing. */
+  /** Checks a file system before the first open for reading; O_PATH opens nothing. */
   async #requireReadable(
     parent: DirectoryHandle,
     name: string | Buffer,
@@ -307,7 +307,7 @@ function identityOf({ dev, ino }: FileStat): string {
   return `${dev} ${ino}`
 }
 
-/** The bytes of a path of keys, a character each. */
+/** Returns the bytes of a path of keys, a character each. */
 function latin1(path: string): string {
   return Buffer.from(pathOf(path)).toString('latin1')
 }
@@ -330,7 +330,7 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 function readError({ code, errno, syscall }: CallError, path: string): Error {
-  // Not of the path, but of this process: close().
+  // An error of this process and not of the path: close().
   if (code === 'ECANCELED') return new CallError(-errno, syscall)
   const hint = HINTS[code] ?? 'nothing is done until it can be read'
   return new InotifyError({ errno: -errno, syscall, path, hint })

@@ -1,16 +1,16 @@
-/** What the paths held at one moment. */
+/** The content of the paths at one moment. */
 export interface Contents {
-  /** What stands for the content of each key. Names as latin1, so that every name of bytes has one. */
+  /** The text that stands for each key's content. Names as latin1, so that every name of bytes has one. */
   readonly keys: ReadonlyMap<string, string>
-  /** Of all keys and what they hold. */
+  /** The digest of all keys and their content. */
   readonly digest: string
 }
 
-/** What a look has found. */
+/** The findings of a look. */
 export interface Reading extends Contents {
-  /** Another of each key that has been written to, or has become another. */
+  /** The version of each key, which differs once a file has been written to, or has become another. */
   readonly versions: ReadonlyMap<string, string>
-  /** The keys that did not hold still while all was read, or may be; all others were there at one moment. */
+  /** The keys that did not, or may not, hold still during the reading; all others were there at one moment. */
   readonly moving: ReadonlySet<string>
   /** Absolute paths of the symlinks that lead out of the directory that they are in. */
   readonly outward: readonly string[]
@@ -22,15 +22,15 @@ export class Unsettled extends Error {
 }
 
 export async function contentsOf(keys: ReadonlyMap<string, string>): Promise<Contents> {
-  // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
+  // Loaded here: it takes 5 MiB of memory, which users of the raw events do not need.
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
-  // No name holds a NUL, and no digest.
+  // Neither a name nor a digest has a NUL.
   for (const key of [...keys.keys()].sort()) hash.update(`${key}\0${keys.get(key)}\0`, 'latin1')
   return { keys, digest: hash.digest('hex') }
 }
 
-/** The same, but that these keys, and those below them, are what they were before. */
+/** Returns `now`, but with these keys, and those below them, as they were before. */
 export async function heldAt(
   now: Contents,
   held: ReadonlySet<string>,
@@ -43,28 +43,28 @@ export async function heldAt(
   return await contentsOf(new Map([...[...now.keys].filter(([key]) => !isHeld(key)), ...kept]))
 }
 
-/** The keys in which two contents differ. */
+/** Returns the keys in which two contents differ. */
 export function differingKeys(before: Contents | undefined, after: Contents): string[] {
   const old = before?.keys ?? new Map<string, string>()
   const names = new Set([...old.keys(), ...after.keys.keys()])
   return [...names].filter((name) => old.get(name) !== after.keys.get(name))
 }
 
-/** Keys as people know them, in order. */
+/** Returns keys as people know them, in order. */
 export function shownKeys(keys: Iterable<string>): string[] {
   return [...new Set(keys)].map((key) => Buffer.from(key, 'latin1').toString()).sort()
 }
 
 /**
- * Which of a directory's names are no keys: the AtomicWriter's own. Beside a `..data` that is all that begins with two dots, for keys
- * may not; without one (before the first swap) what it is about to make.
+ * Returns true for a directory's names that are no keys: the AtomicWriter's own. Beside a `..data` all names with two dots in front, as
+ * keys may not begin so; without one (before the first swap) the names that it is about to make.
  */
 export function isInternal(name: string, hasData: boolean): boolean {
   if (!name.startsWith('..')) return false
   return hasData || name === '..data' || name === '..data_tmp' || /^\.\.\d{4}(_\d\d){5}/.test(name)
 }
 
-/** Whether a link leads to where its directory cannot be seen to change: `key` to `..data/key` does not. */
+/** Returns true if a link's target can change unseen by its directory: `..data/key` cannot. */
 export function leadsOutward(to: string): boolean {
   return to.startsWith('/') || to.split('/').some((part) => part === '..')
 }

@@ -12,10 +12,10 @@ export interface FileDigest {
 }
 
 /**
- * Reads a regular file as long as it was when it was opened.
+ * Reads a regular file, of the length that it had when it was opened.
  *
- * @param size that it had a moment ago: so many bytes are read as it is opened
- * @param take is told how many bytes that will be, before more are read: throws if they are too many
+ * @param size its size a moment ago: so many bytes are read as it is opened
+ * @param take gets the size before more is read, and throws if it is too much
  */
 export async function digestOf(
   parent: DirectoryHandle,
@@ -36,20 +36,20 @@ export async function digestOf(
       throw new Unsettled('its length is not its size')
     hash.update(chunk)
     left -= chunk.length
-    // Shorter than asked for is the end of a regular file: read(2).
+    // Fewer bytes than asked for mean the end of a regular file: read(2).
     if (left === 0 && chunk.length < asked) return { version, digest: hash.digest('base64') }
-    // What has been replaced, or written to, is not read to its end: that may take long, and a look is what finds the next version.
+    // A replaced or written file is not read to its end, which may take long: another look finds the next version.
     if (versionOf(await parent.lstat(name)) !== version) throw new Unsettled('it changed while it was read')
     asked = mostOf(left)
   }
 }
 
-/** What is appended without end is not read without end: one byte more than there should be is enough. */
+/** Returns the bytes to ask for: at most one more than there should be, so that a growing file is not read without end. */
 function mostOf(left: number): number {
   return Math.min(CHUNK, left + 1)
 }
 
-/** Another whenever a file has been written to, or has become another. */
+/** Returns a text that differs once a file has been written to, or has become another. */
 export function versionOf({ dev, ino, mode, size, mtimeNs, ctimeNs }: FileStat): string {
   return `${dev} ${ino} ${Number(mode) & constants.S_IFMT} ${size} ${mtimeNs} ${ctimeNs}`
 }

@@ -134,7 +134,7 @@ function readSignal(action: SignalAction): ReloadAction {
   }
   if ('pid' in action) {
     const { pid } = action
-    // 0 and below are groups of processes to kill(2).
+    // kill(2) takes 0 and below for groups of processes.
     if (Number.isSafeInteger(pid) && pid > 0 && pid < 2 ** 31) return { signal, pid }
     throw invalidArgument('options.action.pid', pid, 'the pid of one process, above 0')
   }
@@ -158,7 +158,7 @@ function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadActi
     !/^https?:$/.test(parsed.protocol) ||
     parsed.username + parsed.password !== ''
   ) {
-    // What fetch refuses, said now. Of a name and a password in it no more is repeated.
+    // Refuses now what fetch would refuse later. Repeats no name and no password.
     const shown = parsed === undefined ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`
     const expected = 'an URL of http: or https:, without name and password (headers: { authorization })'
     throw invalidArgument('options.action.http.url', shown, expected)
@@ -175,7 +175,7 @@ function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadActi
   return { http: { url, method, headers: { ...headers } } }
 }
 
-/** What Kubernetes takes for the name of an object: RFC 1123, a subdomain. */
+/** The name of an object in Kubernetes: RFC 1123, a subdomain. */
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 function readRollout({ rollout }: Extract<ReloadAction, { rollout: object }>): ReloadAction {
@@ -203,7 +203,7 @@ function requireArgv(name: string, argv: unknown): asserts argv is [string, ...s
 }
 
 function requirePath(name: string, path: unknown): void {
-  // '' would be the working directory where someone's variable is not set.
+  // '' would be the working directory, if somebody's variable is not set.
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return
   throw invalidArgument(name, path, 'a path, not empty and without a NUL byte')
 }

@@ -16,7 +16,7 @@ import { Timers } from './timers.ts'
 import { Unrest } from './unrest.ts'
 import type { Work } from './work.ts'
 
-/** ms after which a mount that does not answer is said. */
+/** The ms after which a mount that does not answer is reported. */
 const PATIENCE = 5000
 
 /** The events of a {@link Reloader}, with their arguments. */
@@ -62,9 +62,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #ending = new AbortController()
   #applyState: ApplyState | undefined
   #trouble: Error | undefined
-  // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
+  // performance.now() of the next try of the same content. Needed as events come also for changes that change nothing.
   #retryAt = 0
-  // ms of the last reading.
+  // The ms of the last reading.
   #took = 0
   #isAsked = false
   #closing: Promise<void> | undefined
@@ -75,14 +75,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#config = config
     this.#isWatched = !once
     const { action } = config
-    // Who has the pid now is meant.
+    // The process that has the pid now is meant.
     const meant = 'pid' in action ? requireProcess(action.pid) : undefined
     this.#alarms = new Timers(config, () => void this.#turns.run())
     this.#hints = new ChangeTrigger(config.paths, {
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tellOf(error),
     })
-    // Behind all that may throw: nobody would hear that it fails.
+    // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
     if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
@@ -95,7 +95,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     return this.#applyState?.failing
   }
 
-  /** Whether the action is a program that goes on, and is to be started with what there is. */
+  /** True: the action is a program that goes on, and is started with the present content. */
   get #isKept(): boolean {
     const { action } = this.#config
     return 'command' in action && action.restart === true
@@ -114,7 +114,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    // For the look that begins now: an attempt under way will set when the next is due.
+    // For the look that begins now: an attempt under way will set the time of the next.
     this.#isAsked = true
     await this.#turns.run()
   }
@@ -137,10 +137,10 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     })
     this.#requireOpen()
     if (this.#isWatched) {
-      // Before it is read, so that no change falls between; but a mount that has stopped answering is not waited for.
+      // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
       const found = await this.#read(false)
-      // What is not there is not in use: when it comes, it is a change. So is what does not hold still.
+      // A missing path is not in use: its arrival is a change. So is content that does not hold still.
       const isInUse = found !== undefined && !this.#isKept
       this.#applyState = new ApplyState(isInUse ? await heldAt(found, found.moving, undefined) : undefined)
       if (found !== undefined) this.#hints.follow(found.outward)
@@ -151,7 +151,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #look(): Promise<void> {
-    // What has changed since the first look began may have come behind it.
+    // A change since the first look began may have come behind it.
     if (this.#applyState === undefined) await this.ready.catch(() => {})
     const state = this.#applyState
     if (state === undefined || this.#ending.signal.aborted) return
@@ -164,7 +164,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (this.#isWatched) this.#hints.follow(found?.outward ?? [])
       if (found === undefined) return
       if (takesAll || isAsked) await this.#take(state, await heldAt(found, found.moving, state.applied))
-      // Else the burst will end, or goes on for something alone that never rests.
+      // Else the burst will end, or goes on only for keys that never rest.
       else if (this.#unrest.isKnown)
         await this.#take(state, await heldAt(found, this.#unrest.restless, state.applied))
     } finally {
@@ -183,10 +183,10 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (verdict !== 'act') return
       if (!(await this.#isValid(state, now))) return
       const after = this.#config.validate === undefined ? now : await this.#readAgain(now)
-      // It is not known any more, which has been said.
+      // The content is unknown now, which has been reported.
       if (after === undefined) return
       if (after.digest === now.digest) return await this.#act(state, now)
-      // What was found good is not what is there now: a burst of its own, with a trailing edge of its own.
+      // The validated content is no longer the present one: a new burst, with a trailing edge of its own.
       await this.#pause(this.#config.delay)
       const settled = await this.#readAgain(now)
       if (settled === undefined) return
@@ -194,7 +194,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  /** The same, but for what does not rest: that is left as it was. */
+  /** Reads again, and leaves restless keys as they were. */
   async #readAgain(before: Contents): Promise<Contents | undefined> {
     const found = await this.#read(true)
     return found && (await heldAt(found, this.#unrest.restless, before))
@@ -234,9 +234,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  /** What the paths hold; undefined, and an 'error' that says why, if that cannot be known. */
+  /** Reads the paths; undefined, and an 'error' with the reason, if they cannot be read. */
   async #read(isBurst: boolean): Promise<Reading | undefined> {
-    // A loop that was blocked as long has its timers before it hears of the answer.
+    // A blocked loop runs its timers before it hears of the answer.
     const stalled = setInterval(() => setImmediate(() => void this.#checkAnswers()), PATIENCE / 5)
     try {
       const found = await this.#readSettled(isBurst)
@@ -252,7 +252,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  /** Waits until everything holds still but what never does. */
+  /** Waits until all keys hold still but those that never do. */
   async #readSettled(isBurst: boolean): Promise<Reading> {
     const { reader } = await this.#work
     for (let tries = 1; ; tries++) {
@@ -290,7 +290,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   #tellOf(error: Error): void {
-    // Who listens is asked when the error is told: a listener of once() may have heard of another error of the same turn.
+    // Checks for listeners only now: a listener of once() may have heard another error of the same turn.
     queueMicrotask(() => {
       if (this.#ending.signal.aborted) return
       if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, 'error', error)
@@ -298,7 +298,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     })
   }
 
-  // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
+  // Emits later: a listener that throws is an uncaught exception, not a failure of the work that tells.
   #tell<K extends keyof ReloaderEvents>(event: K, ...values: ReloaderEvents[K]): void {
     queueMicrotask(() => {
       if (event === 'close' || !this.#ending.signal.aborted)
@@ -306,7 +306,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     })
   }
 
-  /** ms; undefined where nothing is to be tried again. */
+  /** Returns the ms to the next try; undefined if nothing is to be tried again. */
   get #untilRetry(): number | undefined {
     if (this.#trouble !== undefined) return this.#config.retry
     return this.failing && Math.max(1, this.#retryAt - performance.now())
@@ -326,7 +326,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#alarms.close()
     const ended = this.#work.then(
       (work) => work.end(PATIENCE / 5),
-      // It could not be loaded, which `ready` says.
+      // The work could not be loaded, which `ready` reports.
       () => {},
     )
     await Promise.all([ended, this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])

@@ -1,20 +1,20 @@
-/** When it is time to look, in ms. */
+/** The times of looks, in ms. */
 export interface Pace {
   readonly delay: number
   readonly interval: number
 }
 
-/** What a look is to make of what changes. */
+/** The situation of a look. */
 export interface Occasion {
-  /** Whether there has been no pause of `delay` since the last change. */
+  /** True: there has been no pause of `delay` since the last change. */
   readonly isBurst: boolean
-  /** Whether all is to be taken as it is, since all has rested, or time is up: what moves is not. */
+  /** True: all is to be taken as it is, since all has rested or time is up; keys that move are not. */
   readonly takesAll: boolean
 }
 
-/** What is read in the midst of a burst takes a fifth of the time, at most. */
+/** The pauses per look in a burst: reading takes a fifth of the time, at most. */
 const PAUSES_PER_LOOK = 4
-/** ms */
+/** The least pause, in ms. */
 const LEAST_PAUSE = 10
 
 /** The clocks of a reloader: the trailing edge of a burst, looks in its midst, the look without an event, the next try. */
@@ -23,9 +23,9 @@ export class Timers {
   readonly #ring: () => void
   #quiet: NodeJS.Timeout | undefined
   #latest: NodeJS.Timeout | undefined
-  // performance.now() of the burst's beginning, or of the last look that took all of it; undefined: all rests.
+  // performance.now() of the burst's beginning, or of the last look that took all; undefined: all rests.
   #burst: number | undefined
-  // performance.now() of the next try: events must not put it off, there may be no end of them.
+  // performance.now() of the next try. Events must not put it off, as they may never end.
   #due = Number.POSITIVE_INFINITY
   #closed = false
 
@@ -35,8 +35,8 @@ export class Timers {
   }
 
   /**
-   * Something has changed: time when nothing has for `delay`. In a burst that goes on it is also time after each `delay`, as something may
-   * have no rest while all else has.
+   * Notes a change: a look is due once nothing has changed for `delay`. In a long burst a look is also due after each `delay`, as one key
+   * may never rest while all others do.
    */
   changed(): void {
     if (this.#closed) return
@@ -51,7 +51,7 @@ export class Timers {
     }, this.#pace.delay)
   }
 
-  /** A look begins: what was to come before is part of it. */
+  /** Begins a look, which includes all looks that are due. */
   begin(): Occasion {
     const now = performance.now()
     const isBurst = this.#burst !== undefined
@@ -63,9 +63,9 @@ export class Timers {
   }
 
   /**
-   * A look is over: the next is an `interval` away, or what has failed is tried again after so many ms.
+   * Ends a look: the next is an `interval` away, or a failure is tried again after `retry` ms.
    *
-   * @param took ms that everything took to be read
+   * @param took the ms that the whole reading took
    */
   looked(took: number, retry?: number): void {
     const now = performance.now()

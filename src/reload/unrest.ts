@@ -1,15 +1,15 @@
 import type { Reading } from './contents.ts'
 
-/** In how many looks, one after another, a key has moved that is not waited for. */
+/** The number of successive looks with a move after which a key is not waited for. */
 const RESTLESS = 4
 
-/** Knows which keys never hold still, a log or a counter among the files: nobody waits for these. */
+/** Knows the keys that never hold still, a log or a counter among the files: nobody waits for these. */
 export class Unrest {
   #versions: Reading['versions'] = new Map()
-  // In how many looks up to the last each key has moved.
+  // The number of successive looks, up to the last, in which each key has moved.
   #streaks: ReadonlyMap<string, number> = new Map()
 
-  /** @param isBurst whether what has changed since the last look has not rested since */
+  /** @param isBurst true: changes since the last look have not rested since */
   observe({ versions, moving }: Reading, isBurst: boolean): void {
     const before = this.#versions
     const changed = isBurst
@@ -21,12 +21,12 @@ export class Unrest {
     this.#versions = versions
   }
 
-  /** What moves of late, and is not waited for. */
+  /** Returns the keys that move of late, and are not waited for. */
   get restless(): ReadonlySet<string> {
     return new Set([...this.#streaks].filter(([, streak]) => streak >= RESTLESS).map(([key]) => key))
   }
 
-  /** Whether nothing else moves. */
+  /** True: only restless keys move. */
   get isKnown(): boolean {
     return this.restless.size === this.#streaks.size
   }

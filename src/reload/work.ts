@@ -10,14 +10,14 @@ import { runProgram } from './actions/program.ts'
 import { ContentReader } from './content_reader.ts'
 import type { ReloadConfig } from './options.ts'
 
-/** What a reloader does with what it watches. All of it is loaded when a reloader starts, and not with the package, nor when it is due: the package may have been replaced by then. */
+/** The work of a reloader. All of it is loaded when a reloader starts: not with the package, and not when it is due, as the package may have been replaced by then. */
 export interface Work {
   readonly reader: ContentReader
   readonly validation: Action | undefined
   readonly action: Action
-  /** ms for which the oldest system call of a reader has had no answer. */
+  /** The ms for which the oldest system call of a reader has had no answer. */
   readonly unanswered: number
-  /** Ends the thread of the calls, and a program that goes on; a thread that has had no answer for longer than `patience` is left behind, with a warning. */
+  /** Ends the thread of the calls, and a program that goes on. A thread without an answer for longer than `patience` is left behind, with a warning. */
   end(patience: number): Promise<void>
 }
 

@@ -1,9 +1,9 @@
 import type { ProgramOptions } from './program.ts'
 
 export interface ActionContext extends ProgramOptions {
-  /** Of the content that it is done for. */
+  /** The digest of the content for which the action is done. */
   readonly digest: string
 }
 
-/** Does what is to be done, once. Throws an Error whose message says why it could not: an ActionError, where something was said. */
+/** Does the action once. Throws an Error whose message says why it could not: an ActionError if there was output. */
 export type Action = (context: ActionContext) => Promise<void>

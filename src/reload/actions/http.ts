@@ -23,7 +23,7 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
     try {
       const response = await send(target, { method, headers, signal: limit.signal })
       const { statusCode = 0, statusMessage = '' } = response
-      // It is done, whatever becomes of the body: to wait for one that does not end would be to do it again and again.
+      // Success, whatever becomes of the body: a wait for an endless body would repeat the request for ever.
       if (statusCode >= 200 && statusCode < 300) return void response.destroy()
       const body = await beginningOf(response)
       const to = redirection(response, url)
@@ -41,29 +41,29 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
 }
 
 async function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  // Loaded here: they bring the network with them, which is not for those who came for the raw events.
+  // Loaded here: these modules bring the network with them, which users of the raw events do not need.
   const { request } = await import(url.protocol === 'https:' ? 'node:https' : 'node:http')
-  // No agent: a connection that was kept may have been closed by the other side since.
+  // No agent: the other side may have closed a kept connection since.
   const sent: ClientRequest = request(url, { ...options, agent: false }).end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   for (const each of [sent, response]) each.on('error', () => {})
   return response
 }
 
-/** Whatever else is in it may be a secret. */
+/** Returns a URL without the parts that may be secret. */
 function shown({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 
-/** Where it says that the client should go instead; undefined if it names nothing that could be asked. */
+/** Returns the URL of a redirection; undefined if the response names none that could be asked for. */
 function redirection({ headers: { location: to } }: IncomingMessage, url: string): string | undefined {
   if (to === undefined || !URL.canParse(to, url)) return undefined
   const target = new URL(to, url)
-  // All that there is of another scheme may be its path.
+  // In a URL of another scheme everything may be path, and secret.
   return /^https?:$/.test(target.protocol) ? shown(target) : undefined
 }
 
-/** What the body begins with; the rest is not waited for. */
+/** Returns the beginning of the body; does not wait for the rest. */
 async function beginningOf(body: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -76,12 +76,12 @@ async function beginningOf(body: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES).toString()
 }
 
-/** fetch(), which a client may use, says 'fetch failed', and why it did in the cause. */
+/** Returns the reason of a failure: fetch(), which a client may use, says 'fetch failed', and the reason in the cause. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? error.cause : error
   const code = 'code' in cause ? String(cause.code) : ''
-  // Of several addresses that were tried there is no message but theirs.
+  // An AggregateError of several addresses has no message but theirs.
   const message =
     cause.message || (cause instanceof AggregateError ? cause.errors.map(String).join('; ') : '')
   return message.includes(code) ? message : `${code}: ${message}`

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { loadAddon } from '../../addon.ts'
 
-/** What a program may have open without asking for more: FD_SETSIZE of select(2), and the limit that init systems start programs with. */
+/** The usual soft limit of open files: FD_SETSIZE of select(2), and the limit that init systems start programs with. */
 const USUAL = 1024
-/** Descriptors that a start takes, and other threads meanwhile. */
+/** The descriptors that a start takes, and other threads meanwhile. */
 const SPARE = 128
 
 /**
@@ -13,7 +13,7 @@ const SPARE = 128
 export function withUsualLimit<T>(start: () => T): T {
   const own = limitsOf('self')
   const soft = own && softBefore(own.hard)
-  // Of one that is not raised, or where so many are open already, it is left.
+  // The limit is left if it is not raised, or if that many files are open already.
   const isRaised = own !== undefined && soft !== undefined && own.soft === own.hard && soft < own.soft
   if (!isRaised || readdirSync('/proc/self/fd').length > soft - SPARE) return start()
   const { limitFiles } = loadAddon()
@@ -25,13 +25,13 @@ export function withUsualLimit<T>(start: () => T): T {
   }
 }
 
-/** The parent's, where it has the same hard limit and has not raised its own either. */
+/** Returns the parent's soft limit, if the parent has the same hard limit and has not raised its own either. */
 function softBefore(hard: number): number {
   const parent = limitsOf(process.ppid)
   return parent?.hard === hard && parent.soft < hard ? parent.soft : USUAL
 }
 
-/** As proc_pid_limits(5) has them; undefined of no process that could be seen, and where there is no limit. */
+/** Returns the limits of proc_pid_limits(5); undefined for a process that cannot be seen, or without a limit. */
 function limitsOf(pid: number | 'self'): { soft: number; hard: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/limits`, 'latin1')

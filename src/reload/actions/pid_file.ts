@@ -7,17 +7,17 @@ import { ActionError } from '../failure.ts'
 import { type Process, processOf } from './process_stat.ts'
 import { type Senders, startedAt } from './processes.ts'
 
-/** ms by which a file may seem older than it is: the kernel's ticks, and small steps of the clock. */
+/** The ms by which a file may seem older than it is, by the kernel's ticks and small steps of the clock. */
 const CLOCK_SLACK = 1000
-/** A pid and a line's end are shorter. */
+/** The most bytes of a pid file: a pid and a line's end are shorter. */
 const PID_FILE_BYTES = 64
 
-/** Whom a pid file names. */
+/** The process that a pid file names. */
 export interface Named {
   readonly process: Process
   /**
-   * Throws unless each of those who have made the file what it is may signal the process by himself: else whoever may write the directory
-   * would have this process, perhaps root's, signal any that he chooses.
+   * Throws unless each user who has made the file what it is may signal the process himself. Else a user who may write the directory
+   * could have this process, perhaps root's, signal any process.
    */
   requireSenders(senders: Senders): void
 }
@@ -25,11 +25,11 @@ export interface Named {
 /** A pid file as it was when it was opened. */
 interface PidFile {
   readonly text: string
-  /** ms since the epoch. */
+  /** The time of the last write, in ms since the epoch. */
   readonly writtenAt: number
   /**
-   * Of the file, and of each symlink that its last name led over: who lays one chooses among all pid files that there are. Symlinks in
-   * place of a directory on the way are not judged: the directories that lead to the file are as trusted as the command line that names them.
+   * The owners of the file, and of each symlink that its last name led over: a user who lays a link chooses among all pid files. Symlinks in
+   * place of a directory on the way are not judged: the directories on the way are as trusted as the command line that names them.
    */
   readonly owners: readonly number[]
 }
@@ -50,7 +50,7 @@ export async function readPidFile(path: string, calls: SyscallThread): Promise<N
     )
   }
   if (Number(pid) === process.pid) {
-    // As process 1 of a container one is what another's pid file says most often.
+    // Another namespace's pid file most often names pid 1, as a container's only process has it.
     const hint = 'was it written in another pid namespace (shareProcessNamespace: true in a pod)?'
     throw unusable(path, `it names process ${pid}, which is this reloader; ${hint}`)
   }
@@ -86,10 +86,10 @@ async function open(path: string, calls: SyscallThread): Promise<PidFile> {
     await using directory = parent
     requireRegular(path, stat)
     await using file = await directory.file(name)
-    // What was opened is what counts: the name may have become another's since.
+    // The opened file counts: the name may have become another's since.
     const { opened } = file
     if (Number(opened.mode) & 0o022) throw unusable(path, 'others than its owner may write it: chmod go-w')
-    // Whoever may link to root's files (fs.protected_hardlinks=0) would choose among all pid files of its file system.
+    // A user who may link to root's files (fs.protected_hardlinks=0) could choose among all its pid files.
     if (opened.nlink > 1n) {
       throw unusable(
         path,
@@ -109,7 +109,7 @@ async function open(path: string, calls: SyscallThread): Promise<PidFile> {
   }
 }
 
-/** Nothing else is opened: of a FIFO the open would be what its writer waits for. */
+/** Refuses all but regular files before the open: for a FIFO the open would be the event that its writer waits for. */
 function requireRegular(path: string, stat: FileStat): void {
   if (stat.isFile()) return
   const kind = stat.isFIFO()

@@ -5,13 +5,13 @@ import { runsInGroup } from './processes.ts'
 const GRACE = 2000
 
 /**
- * Ends all of a process group: SIGTERM, and SIGKILL to what is left of it after the grace. Returns what became of it.
+ * Ends all of a process group: SIGTERM, and SIGKILL to what is left of it after the grace. Returns the outcome.
  *
  * @param exited when the process has been waited for that began it
  */
 export async function killGroup(group: number, exited: Promise<unknown>): Promise<string> {
   const isGone = async (ms: number) => {
-    // Looked at once more behind the time: this process may not have been running either.
+    // Checks once more after the time: this process may not have been running either.
     let pause = 10
     for (const until = performance.now() + ms; isRunning(group); await sleep(pause)) {
       if (performance.now() >= until) return false
@@ -20,17 +20,17 @@ export async function killGroup(group: number, exited: Promise<unknown>): Promis
     return true
   }
   signalGroup(group, 'SIGTERM')
-  // One that is stopped takes no SIGTERM.
+  // A stopped process takes no SIGTERM.
   signalGroup(group, 'SIGCONT')
   const yielded = await isGone(GRACE)
   if (!yielded && signalGroup(group, 'SIGKILL')) await isGone(GRACE)
-  // Another user's, or in a call on a dead mount, it cannot be killed.
+  // A process of another user's, or in a call on a dead mount, cannot be killed.
   const hasEnded = await Promise.race([exited.then(() => true), sleep(GRACE, false, { ref: false })])
   if (!hasEnded) return 'its process group was sent SIGTERM and SIGKILL, and is still there'
   return `its process group was killed by ${yielded ? 'SIGTERM' : 'SIGTERM and SIGKILL'}`
 }
 
-/** False if there is no such group any more. Its number is no other's while there is one process in it. */
+/** Returns false if the group has gone. No other group gets its number while it has a process. */
 function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(-group, signal)
@@ -39,15 +39,12 @@ function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/**
- * Whether there is anything of the group but zombies: what it leaves behind becomes the init's, and one in a container may wait for them late,
- * or never.
- */
+/** Returns true if the group has any process but zombies: its orphans become init's children, and an init in a container may wait for them late, or never. */
 function isRunning(group: number): boolean {
   try {
     process.kill(-group, 0)
   } catch (error) {
-    // All that is left of it has become another user's, whom /proc may hide.
+    // The rest of the group has become another user's, whom /proc may hide.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
   try {

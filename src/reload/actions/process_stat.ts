@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { InotifyError } from '../../errors.ts'
 
-/** A process as /proc/PID/stat has it. A pid comes again, but not with the same start. */
+/** A process as /proc/PID/stat has it. The kernel reuses a pid, but not with the same start. */
 export interface Process {
   readonly pid: number
   /** The name that it runs under: the first 15 bytes of its executable's, unless it has given itself another. */
   readonly comm: string
   readonly parent: number
   readonly group: number
-  /** Clock ticks after the system's start. */
+  /** The start in clock ticks after the system's start. */
   readonly start: number
 }
 
 /**
- * The process that has this pid; undefined if there is none, or one that has ended and is not yet waited for.
+ * Returns the process with this pid; undefined if there is none, or a zombie.
  *
  * @throws {InotifyError} EACCES: there is one, and it may not be looked at
  */
@@ -21,14 +21,14 @@ export function processOf(pid: number): Process | undefined {
   const text = statOf(pid)
   if (text !== undefined) return parseStat(text)
   if (!isThere(pid)) return undefined
-  // It may have been started between the two looks.
+  // The process may have been started between the two looks.
   const late = statOf(pid)
   if (late !== undefined) return parseStat(late)
   if (isThere(pid)) throw hidden(pid)
   return undefined
 }
 
-/** undefined where nothing is to be seen: under hidepid=2 (proc(5)) of another user's process neither. */
+/** Returns undefined if nothing is to be seen, as with hidepid=2 (proc(5)) for another user's process. */
 function statOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -41,7 +41,7 @@ function statOf(pid: number): string | undefined {
   }
 }
 
-/** Whether there is one for the kernel: kill(2) says so of others' as well. */
+/** Returns true if the kernel has such a process: kill(2) tells of other users' as well. */
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -72,7 +72,7 @@ export function parseStat(text: string): Process | undefined {
 }
 
 /**
- * The process that has this pid.
+ * Returns the process with this pid.
  *
  * @throws {InotifyError} ESRCH: nobody has it; EACCES: it may not be looked at
  */

@@ -8,17 +8,17 @@ import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from '../failure.ts'
 import { type Process, processOf } from './process_stat.ts'
 
-/** Of the kernel's interface: USER_HZ, which proc_pid_stat(5) counts in. */
+/** The unit of proc_pid_stat(5): USER_HZ, part of the kernel's interface. */
 const TICKS_PER_SECOND = 100
-/** What the kernel keeps of a name in `comm`: TASK_COMM_LEN, less its zero. */
+/** The bytes of a name in `comm`: TASK_COMM_LEN, less its zero. */
 const COMM_BYTES = 15
-/** Since Linux 5.8 it is shown by a word; 0 and 'off' hide nothing. */
+/** Since Linux 5.8 the option is shown by a word; 0 and 'off' hide nothing. */
 const HIDEPID = /^hidepid=(?!0|off)/
 
 /** The users who may send a process signals without being privileged. */
 export type Senders = ReadonlySet<number>
 
-/** Its real and its saved user: kill(2). None where it has gone, or may not be looked at. */
+/** Returns the process's real and saved user: kill(2). Empty if the process has gone, or may not be looked at. */
 export function sendersTo(pid: number): Senders {
   let text: string
   try {
@@ -28,29 +28,29 @@ export function sendersTo(pid: number): Senders {
     if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(code)) return new Set()
     throw error
   }
-  // Real, effective, saved. Its name stands above, but the kernel escapes the line's end in that.
+  // Real, effective, saved. The name stands above, but the kernel escapes a line's end in it.
   const [, real, saved] = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(text) ?? []
   return new Set([Number(real), Number(saved)])
 }
 
-/** When it was started, in ms since the epoch. Exact to a tick, but for steps of the clock since. */
+/** Returns the start in ms since the epoch. Exact to a tick, but for later steps of the clock. */
 export function startedAt({ start }: Process): number {
   return Date.now() - (loadAddon().bootTime() - (1000 * start) / TICKS_PER_SECOND)
 }
 
-/** All processes that can be seen from here, this one left out. */
+/** Returns all processes that can be seen from here, without this one. */
 function allProcesses(): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
 }
 
-/** Whether there is a process in this group, but for zombies, that can be seen from here. Throws where there is no /proc. */
+/** Returns true if a process in this group, no zombie, can be seen from here. Throws without /proc. */
 export function runsInGroup(group: number): boolean {
   return allProcesses().some((each) => each.group === group)
 }
 
-/** Under hidepid=1 (proc(5)) others' processes are listed and cannot be looked at; nor could they be sent a signal. */
+/** Returns undefined for a process that /proc hides: hidepid=1 (proc(5)) lists others' processes, but they can be neither looked at nor signalled. */
 function visibleProcessOf(pid: number): Process | undefined {
   try {
     return processOf(pid)
@@ -60,7 +60,7 @@ function visibleProcessOf(pid: number): Process | undefined {
   }
 }
 
-/** Whether /proc shows none of other users' processes: its option hidepid. */
+/** Returns true if /proc hides other users' processes: its option hidepid. */
 function hidesOthers(): boolean {
   try {
     const proc = mountAt(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), '/proc')
@@ -70,17 +70,17 @@ function hidesOthers(): boolean {
   }
 }
 
-/** The basename of what it executes; undefined where that may not be seen, '' for a thread of the kernel. */
+/** Returns the basename of its executable; undefined if that may not be seen, '' for a thread of the kernel. */
 function executableOf({ pid }: Process): string | undefined {
   try {
-    // An executable that was replaced under it is '... (deleted)'.
+    // The kernel marks an executable that was replaced meanwhile: '... (deleted)'.
     return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''))
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
   }
 }
 
-/** Whether it goes by this name: what it executes, or (a script; where that may not be seen) what it runs under. */
+/** Returns true if a process goes by this name: its executable's, or `comm` (for a script, or if the executable may not be seen). */
 export function isCalled(
   name: string,
   { comm }: Pick<Process, 'comm'>,
@@ -94,15 +94,15 @@ export function isCalled(
   return comm === bytes || (mayBeCut && bytes.length > COMM_BYTES && comm === bytes.slice(0, COMM_BYTES))
 }
 
-/** Those of which none of the others is the parent: of a server and its workers, the server. */
+/** Returns the processes whose parent is not among them: for a server and its workers, the server. */
 export function topmost(found: readonly Process[]): Process[] {
   const pids = new Set(found.map(({ pid }) => pid))
   return found.filter(({ parent }) => !pids.has(parent))
 }
 
 /**
- * The one process that goes by this name. Anybody can start one that does: only those of this user's are meant, unless it is root, who
- * may mean anybody's. Throws an {@link ActionError} where there is none, or more than one.
+ * Returns the one process with this name. Anybody can start one of that name, so only this user's count; for root, anybody's. Throws an
+ * {@link ActionError} if there is none, or more than one.
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
   const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
@@ -131,10 +131,10 @@ function mayBeMeant(pid: number): boolean {
 }
 
 /**
- * Sends a signal to this very process: what has its pid by the time that the signal goes is told by its start, and after that the
- * descriptor stands for no other.
+ * Sends a signal to this very process: the start tells if another has its pid by now, and from then on the descriptor stands for no
+ * other.
  *
- * @param requireSenders throws if those who may signal it are not those who should be
+ * @param requireSenders throws if the users who may signal it are not those who should be
  * @throws {InotifyError} ESRCH, EPERM; ENOSYS before Linux 5.3
  */
 export function signalProcess(
@@ -147,7 +147,7 @@ export function signalProcess(
   if (fd < 0) throw signalError(fd, 'pidfd_open', pid)
   try {
     if (processOf(pid)?.start !== start) throw signalError(-constants.errno.ESRCH, 'pidfd_open', pid)
-    // Should it end now, and another have its pid, then what is read here is that one's, but the signal is ESRCH.
+    // If the process ends now, this may read another's users, but then the signal fails with ESRCH.
     requireSenders?.(sendersTo(pid))
     const error = pidfdSend(fd, constants.signals[signal])
     if (error < 0) throw signalError(error, 'pidfd_send_signal', pid)

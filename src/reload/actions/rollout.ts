@@ -4,7 +4,7 @@ import type { Action, ActionContext } from './action.ts'
 import { causeOf } from './http.ts'
 import { TimeLimit } from './time_limit.ts'
 
-/** What is asked of @kubernetes/client-node, versions 1 and 2: its own types are 50 MB of an optional dependency. */
+/** The used part of @kubernetes/client-node, versions 1 and 2: its own types are 50 MB of an optional dependency. */
 interface KubernetesClient {
   KubeConfig: new () => {
     loadFromCluster(pathPrefix?: string): void
@@ -26,24 +26,21 @@ export interface Workload {
   name: string
 }
 
-/** Where the pods of a workload say which content they were made for. */
+/** The annotation that tells for which content a workload's pods were made. */
 export const DIGEST_ANNOTATION = 'inotify-bridge/digest'
 
 export interface RolloutSystem {
   load(): Promise<unknown>
-  /** Before the paths of the service account's files: ''. */
+  /** The prefix of the paths of the service account's files: ''. */
   readonly root: string
 }
 
-/** Not a literal: the types are not wanted, nor is a bundler to look for what is optional. */
+/** Not a literal: its types are not wanted, and a bundler must not look for an optional package. */
 const CLIENT: string = '@kubernetes/client-node'
 
 const cluster: RolloutSystem = { load: () => import(CLIENT), root: '' }
 
-/**
- * Writes the digest into the pod template of a workload, whose pods are then replaced by new ones as it says itself. The same digest again
- * changes nothing.
- */
+/** Writes the digest into the pod template of a workload, which then replaces its pods by its own strategy. The same digest again changes nothing. */
 export function rollOut(workload: Workload, system: RolloutSystem = cluster): Action {
   return async (context) => {
     const client = await load(system)
@@ -66,7 +63,7 @@ async function patch(
       'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account',
     )
   }
-  // Anew each time: the token is another within the hour.
+  // Read anew each time: the token changes within the hour.
   const config = new client.KubeConfig()
   config.loadFromCluster(root)
   const api = config.makeApiClient(client.AppsV1Api)

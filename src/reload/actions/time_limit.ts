@@ -1,13 +1,13 @@
 /**
- * Aborts after so many ms, and when another signal does. Held by its timer, where AbortSignal.any() holds what it is made of weakly: a
- * timeout that was collected never comes.
+ * Aborts after so many ms, and when another signal does. Its timer holds it; AbortSignal.any() holds its sources weakly, and a timeout
+ * that was collected never comes.
  */
 export class TimeLimit implements Disposable {
   readonly #controller = new AbortController()
   readonly #outer: AbortSignal
   readonly #timer: NodeJS.Timeout
   readonly #onAbort = () => this.#controller.abort(this.#outer.reason)
-  /** Whether it was time that ended it. */
+  /** True: it ended by the time. */
   expired = false
 
   constructor(ms: number, outer: AbortSignal) {
