@@ -7,24 +7,24 @@ import type { Skipped } from './plan/tree.ts'
 import type { Outcome } from './sync_pass.ts'
 import type { Publisher } from './target/publisher.ts'
 
-/** What is known of one source. */
+/** The facts about one source. */
 interface Known {
   state: 'mirroring' | 'over-limit' | 'source-lost'
   reason: string
   skipped: readonly Skipped[]
   errors: readonly InotifyError[]
-  /** What was wanting of it at the last pass; undefined if all of it could be had. */
+  /** The first entry wanting at the last pass; undefined if all of the source could be had. */
   lacking: Missing | undefined
-  /** Whether a complete version of it has been in the target. */
+  /** True: a complete version of the source has been in the target. */
   wasComplete: boolean
-  /** Whether it is over the limits and the last version stays. */
+  /** True: the source is over the limits and its last version stays. */
   isHeld: boolean
 }
 
-/** What there is of a source in a target of which it has not been heard yet. */
+/** The state of a source that has not been looked at since the target is this one. */
 const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
 
-/** Before its first pass. */
+/** The facts before the first pass. */
 const UNKNOWN: Known = {
   state: 'mirroring',
   reason: '',
@@ -37,7 +37,7 @@ const UNKNOWN: Known = {
 
 type Emit = <K extends keyof MirrorEvents>(event: K, ...values: MirrorEvents[K]) => void
 
-/** What is known of each source, and so of the whole: its state, and what keeps the target from being what the sources are. Tells of each once while it lasts. */
+/** Knows the state of each source, and so of the whole: why the target is not what the sources are. Tells each trouble once while it lasts. */
 export class Conditions {
   readonly #sources: readonly string[]
   readonly #publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>
@@ -58,31 +58,28 @@ export class Conditions {
     return this.#state
   }
 
-  /** Why it is in this state; '' where that needs none. */
+  /** The reason for the state; '' if it needs none. */
   get reason(): string {
     return this.#reason
   }
 
-  /** What of the sources is not in the target, as of the last pass. */
+  /** The entries of the sources that are not in the target, as of the last pass. */
   get skipped(): readonly Skipped[] {
     return this.#known.flatMap(({ skipped }) => skipped)
   }
 
-  /** What keeps the target from being what the sources are, as of the last pass. */
+  /** The errors that keep the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
     return this.#known.flatMap(({ errors }) => errors)
   }
 
-  /**
-   * What was found wanting at the last pass, first of all what will not come by itself, of sources of which no complete version
-   * has ever been in the target.
-   */
+  /** The entry wanting at the last pass, first one that will not come by itself, of a source whose complete version has never been in the target. */
   get lacking(): Missing | undefined {
     const all = this.#known.flatMap(({ lacking, wasComplete }) => (wasComplete || !lacking ? [] : [lacking]))
     return all.find(({ isPassing }) => !isPassing) ?? all[0]
   }
 
-  /** Whether a source is over the limits and the last version of it stays. */
+  /** True: a source is over the limits and its last version stays. */
   get isHeld(): boolean {
     return this.#known.some(({ isHeld }) => isHeld)
   }
@@ -175,7 +172,7 @@ export class Conditions {
   }
 
   #report(known: Known, errors: readonly InotifyError[]): void {
-    // Of any: two sources have an error in common where both have an entry.
+    // All sources' errors: two sources share an error if both have the entry.
     const told = new Set(this.errors.map(conditionOf))
     known.errors = errors
     for (const error of errors) {
@@ -186,20 +183,20 @@ export class Conditions {
   }
 }
 
-/** What a pass has found wanting. */
+/** Returns the first entry that a pass has found wanting. */
 function lackingIn(outcome: Outcome): Missing | undefined {
   if (outcome.found === 'source') return outcome.lacking
   if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
   return { path: outcome.path, reason: outcome.reason, isPassing: true }
 }
 
-/** What errors speak of that are to be told once: of a full target each of the entries that do not fit says the same, and they are others at each pass. */
+/** Returns the condition that is told once: on a full target each entry that does not fit has the same error, and they differ at each pass. */
 function conditionOf({ code, path }: InotifyError): string {
   const isOfTarget = ['ENOSPC', 'EDQUOT', 'EROFS'].includes(code)
   return isOfTarget ? code : `${code} ${path && withoutVersions(path)}`
 }
 
-/** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */
+/** Names a generation in a path as readers do: its own name differs in each version, and an error outlasts a version. */
 function withoutVersions(path: string): string {
   return path.replaceAll(/(?<=^|\/)\.\.[^/]+/g, '..data')
 }

@@ -67,7 +67,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   readonly #followers: readonly SyncLoop[]
   readonly #conditions: Conditions
   readonly #mounts: MountWatch
-  // From when on there may be listeners.
+  // The time from which there may be listeners.
   #hasStarted = false
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
@@ -94,12 +94,12 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
-    // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
+    // An error of no source, over once told: the mirror goes on at once into the new directory.
     prepared.publisher.moved = (error) => {
       this.#conditions.moved()
       this.emit('error', error)
     }
-    // What is mounted over a source, or unmounted, is seen by nothing that is held.
+    // Held descriptors do not see a mount over a source, nor an unmount.
     this.#mounts = prepared.watchMounts((bytes) => {
       const points = bytes.map(keysOf)
       for (const [index, { rules }] of prepared.passes.entries())
@@ -116,7 +116,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   static async start(config: MirrorConfig): Promise<Mirror> {
     const { signal } = config
     signal?.throwIfAborted()
-    // Three quarters of the room, which few of those need who import the package.
+    // Loaded here: three quarters of the memory, which few importers of the package need.
     const { prepare } = await loadPart(() => import('./prepare.ts'))
     signal?.throwIfAborted()
     const mirror = new Mirror(config, await prepare(config))
@@ -143,7 +143,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#conditions.state
   }
 
-  /** @internal Why it is in this state. */
+  /** @internal The reason for the state. */
   get reason(): string {
     return this.#conditions.reason
   }
@@ -160,7 +160,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#prepared.summary
   }
 
-  /** @internal What keeps the target from being what the sources are, as of the last pass. */
+  /** @internal The errors that keep the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
     return this.#conditions.errors
   }
@@ -176,7 +176,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return `Mirror ${inspect({ state: this.state, sources, target, skipped: this.skipped.length }, options)}`
   }
 
-  /** @internal Whether a source is over the limits and the last version of it stays. */
+  /** @internal True: a source is over the limits and its last version stays. */
   get isHeld(): boolean {
     return this.#conditions.isHeld
   }
@@ -234,7 +234,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 }
 
-/** Whether a path leads through the mount point, or to where it is. */
+/** Returns true if a path leads through the mount point, or to its place. */
 function concerns(point: string, path: string): boolean {
   const isBeneath = (a: string, b: string) => `${a}/`.startsWith(b === '/' ? b : `${b}/`)
   return isBeneath(path, point) || isBeneath(point, path)

@@ -16,10 +16,10 @@ import { type Lineage, lineageOf } from './target/lineage.ts'
 import { Publisher } from './target/publisher.ts'
 import { Target } from './target/target.ts'
 
-/** ms that the target is waited for when a start is aborted. */
+/** The ms that an aborted start waits for the target. */
 const PARTING = 500
 
-/** What a mirror works with, open. */
+/** The open parts of a mirror. */
 export interface Prepared {
   readonly target: Target
   readonly publisher: Publisher
@@ -28,13 +28,13 @@ export interface Prepared {
   follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
   watchMounts(changed: (points: Buffer[]) => void): MountWatch
   readonly summary: Summary
-  /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
+  /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
   readonly inherited: boolean
   /** Everything that is still open. */
   close(): Promise<void>
 }
 
-/** What is mirrored to where. The type of a file system is undefined where it is not known. */
+/** The sources and the target. The type of a file system is undefined if it is not known. */
 export interface Summary {
   readonly sources: ReadonlyArray<{ readonly path: string; readonly type: string | undefined }>
   readonly target: { readonly path: string; readonly type: string | undefined }
@@ -48,13 +48,13 @@ interface Found {
   readonly path: string
   readonly calls: SyscallThread
   readonly isFile: boolean
-  /** Of its directory, if it is a file. */
+  /** The directory, or that of the file. */
   readonly held: DirectoryHandle
   readonly inode: { readonly dev: bigint; readonly ino: bigint }
   readonly lineage: Lineage
 }
 
-/** Opens what the passes work with, or leaves nothing open and nothing made. */
+/** Opens all that the passes need, or leaves nothing open and nothing made. */
 export async function prepare(config: MirrorConfig): Promise<Prepared> {
   requireProc()
   const calls = new SyscallThread()
@@ -65,7 +65,7 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
   let parting: NodeJS.Timeout | undefined
   const onAbort = () => {
     endSources()
-    // What is half made in the target is best made, and then removed; unless that takes long.
+    // A half-made target is best completed, and then removed; unless that takes long.
     parting = setTimeout(() => calls.end(), PARTING)
   }
   config.signal?.addEventListener('abort', onAbort)
@@ -100,7 +100,7 @@ async function prepareTarget(
     directory: isSole ? dirname(config.target) : config.target,
     only,
     sources,
-    // Each of them may have given it so much.
+    // Each of the sources may have given it so much.
     bytes: config.limits.bytes * found.length,
   })
   const publisher = new Publisher(target, found.length)
@@ -145,7 +145,7 @@ const UNREADABLE =
 const UNREACHABLE =
   'a source must be a directory or a regular file that exists and can be reached when the mirror starts'
 
-/** Throws an {@link InotifyError} if it is not there, cannot be read, or is neither a directory nor a regular file. */
+/** Throws an {@link InotifyError} if a source is missing, cannot be read, or is neither a directory nor a regular file. */
 async function findSource(path: string, calls: SyscallThread): Promise<Found> {
   try {
     await lookUpPath(calls, path)
@@ -154,7 +154,7 @@ async function findSource(path: string, calls: SyscallThread): Promise<Found> {
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.
     const held = await DirectoryHandle.open(calls, isFile ? dirname(path) : path)
-    // O_PATH takes no right to read it.
+    // O_PATH needs no right to read the directory.
     if (!isFile) await held.names(1)
     return { path, calls, isFile, held, inode: stat, lineage: await lineageOf(held) }
   } catch (error) {

@@ -21,36 +21,36 @@ import { buildAhead } from './target/build.ts'
 import { NOTHING, type Published, type Publisher } from './target/publisher.ts'
 import type { Target } from './target/target.ts'
 
-/** How often a scan that raced the source's writer is begun again at once. */
+/** The most scans at once if they race the source's writer. */
 const ATTEMPTS = 3
 
 const LINKS_CHANGED = 'links were changed while it was read'
 const UNSURE: Missing = { path: '', reason: LINKS_CHANGED, isPassing: true }
 
-/** What a pass found and did. */
+/** The findings and deeds of a pass. */
 export type Outcome =
   | { readonly found: 'torn'; readonly path: string; readonly reason: string }
   | { readonly found: 'lost'; readonly reason: string }
   | ({
       readonly found: 'source'
-      /** Why it is over the limits. */
+      /** The reason why it is over the limits. */
       readonly over: string | undefined
       readonly skipped: readonly Skipped[]
-      /** Of what should be there what comes first that is not; undefined if all of the source could be had. */
+      /** The first entry that should be there and is not; undefined if all of the source could be had. */
       readonly lacking: Missing | undefined
-      /** Whether the source is beyond the limits and not shown by links. */
+      /** True: the source is beyond the limits and not shown by links. */
       readonly isHeld: boolean
-      /** What was seen, if nothing of it is wanting in the target. */
+      /** The snapshot, if nothing of it is wanting in the target. */
       readonly complete: Snapshot | undefined
-      /** Whether it is to be read once more to be sure of it. */
+      /** True: it is to be read once more to be sure of it. */
       readonly isUnconfirmed: boolean
     } & Published)
 
-/** What the passes over one source work with. */
+/** The context of the passes over one source. */
 export interface PassContext {
   readonly config: MirrorConfig
   readonly source: Source
-  /** Which of the sources it is. */
+  /** The index of the source. */
   readonly index: number
   readonly publisher: Publisher
   readonly target: Target
@@ -62,7 +62,7 @@ export class SyncPass {
   readonly #context: PassContext
   #emptied: Emptied = new Map()
   readonly #doubts = new Doubts()
-  // Links that led nowhere when the source was last read, and what they said.
+  // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
 
   constructor(context: PassContext) {
@@ -92,7 +92,7 @@ export class SyncPass {
         } finally {
           uncleared = await this.#clear().finally(() => publisher.end(epoch))
         }
-        // What the pass has found counts whatever is left behind; the next one tries to clear that away, too.
+        // The pass's findings count whatever is left behind; the next one tries to clear that away, too.
         if (outcome?.found === 'source' && uncleared !== undefined)
           return { ...outcome, failures: [...outcome.failures, uncleared] }
         if (outcome !== undefined) return outcome
@@ -136,7 +136,7 @@ export class SyncPass {
     // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
     if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
       buildAhead(staged.generation.tree, await target.staging.work(index), staged.generation.from)
-    // What a swap leaves behind is removed: that it may be is asked with the rest.
+    // A swap leaves entries to be removed: the permission is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
       verify(root, snapshot, held),
       isSwapped ? source.confirm(root.opened) : undefined,
@@ -219,11 +219,11 @@ export class SyncPass {
     return { ...staged, isHeld: false }
   }
 
-  /** Of a source over the limits. */
+  /** Links a source over the limits. */
   #link(snapshot: Snapshot): Ready {
     const { config, source } = this.#context
     const links = { ...linked(snapshot, source), wanting: NO_DOUBTS.wanting }
-    // Those who see links go on to do so: there is no version to go back to. What is skipped is not among them.
+    // Readers who see links go on to do so: there is no version to go back to. Skipped entries are not among them.
     const isSure = () =>
       snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
     const isHeld =
@@ -231,20 +231,20 @@ export class SyncPass {
     return { ...links, failures: [], emptied: new Map(), isHeld }
   }
 
-  /** What the source has added to the target, or an earlier mirror. */
+  /** Returns the entries that the source, or an earlier mirror, has added to the target. */
   #had(): Contribution {
     const { source, index, publisher } = this.#context
     return publisher.contributionOf(index) ?? adopted(publisher.tree, source.path)
   }
 
-  /** What the target shall have of the source. */
+  /** Returns the entries that the target shall have of the source. */
   #contribution({ data }: Snapshot, staged: Ready): Contribution {
     const { source } = this.#context
     const { entries, generation, missing, failures, isHeld } = staged
     const had = this.#had()
     if (isHeld)
       return { ...heldVersion(had, { entries, generation, missing }, source.path), isLastGood: true }
-    // Where the target has failed, the source has not been asked for all.
+    // If the target has failed, the source has not been asked for all.
     const isAsked = failures.length === 0
     const isWanting = data !== undefined && generation === undefined
     if (isWanting || needsLastKeys(entries, generation, missing)) {
@@ -254,7 +254,7 @@ export class SyncPass {
     return { source: source.path, entries, generation, isAdopted: false, isLastGood, doubts: NO_DOUBTS }
   }
 
-  /** The source's generation as the target shows it. */
+  /** Returns the source's generation as the target shows it. */
   #shown(): StagedGeneration | undefined {
     const { index, publisher } = this.#context
     const generation = publisher.contributionOf(index)?.generation
@@ -262,13 +262,13 @@ export class SyncPass {
   }
 }
 
-/** What a pass has of a source. */
+/** The files that a pass has of a source. */
 interface Ready extends Staged {
-  /** Whether the target keeps the last version, as the source is beyond the limits. */
+  /** True: the target keeps the last version, as the source is beyond the limits. */
   readonly isHeld: boolean
 }
 
-/** What is told of what is not mirrored: the first of it by name. */
+/** Returns the entries to be told as not mirrored: the first by name. */
 function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Ready): readonly Skipped[] {
   const all = [...skipped, ...missing.map(({ path, reason }) => ({ path, reason }))]
   const more = unnamed + Math.max(0, all.length - MOST_SKIPPED)
@@ -283,7 +283,7 @@ function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Ready):
   return missing.find(({ isPassing }) => !isPassing) ?? missing[0]
 }
 
-/** Whether a call on the source failed that speaks for no single entry. */
+/** Returns true if a call on the source failed that speaks for no single entry. */
 function isOfSource(error: unknown): boolean {
   return error instanceof CallError && codeOf(error) !== 'ECANCELED'
 }

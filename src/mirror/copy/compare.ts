@@ -4,7 +4,7 @@ import type { TargetTree } from '../plan/tree.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 import { digestFile } from './safe_copy.ts'
 
-/** Whether a directory that has all of a tree's stat keys holds what that says. What cannot be read now does not: its copy says why. */
+/** Returns true if a directory that has all of a tree's stat keys has the tree's content, too. False if it cannot be read now: its copy tells why. */
 export async function holdsTheSame(held: SourceHandle, tree: TargetTree): Promise<boolean> {
   let isSame = true
   await leavesAtOnce(tree.entries, async (name, node) => {

@@ -30,7 +30,7 @@ export class FileStager {
     } catch (error) {
       if (!(error instanceof InotifyError && ['ENOSPC', 'EDQUOT'].includes(error.code))) throw error
     }
-    // What is copied beside it may have taken the room, and not fit itself: one after another what fits does.
+    // Parallel copies may have taken the room without fitting themselves: one after another, all that fit do.
     const alone = this.#alone.then(copyOnce)
     this.#alone = alone.catch(() => {})
     return await alone
@@ -50,8 +50,8 @@ export class FileStager {
       const to = { directory: work.held, name: place, shown: `${work.shown}/${at}` }
       digest = await copyFile(held, name, key, to, isReadAgain)
     } catch (error) {
-      // What was written so far would take the room on a full tmpfs from the files that still fit. If even this fails, the
-      // end of the pass clears it.
+      // A part would take the room on a full tmpfs from files that still fit. If even this fails, the end of the pass
+      // clears it.
       await work.held.calls.unlink(work.held.at(place)).catch(() => {})
       throw error
     }

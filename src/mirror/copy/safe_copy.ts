@@ -70,7 +70,7 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   const had = file.opened
   const wasOwned = had.uid === uid && had.gid === gid
   const owned = wasOwned || (await tryChown(file, uid, gid, shown))
-  // Its members may well read a file that is mirrored as one's own; other groups are others.
+  // The group's members may well read a file that is mirrored as this user's own; other groups are others.
   const hasGroup = owned || had.gid === gid || (await tryChown(file, had.uid, gid, shown))
   const given = hasGroup ? Number(mode) : withoutGroup(Number(mode))
   // A set-id program would have its rights in the target though the source's mount is nosuid, as FUSE always is for a user.
@@ -93,8 +93,8 @@ async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown
 }
 
 /**
- * What the mirror needs itself to maintain a directory: without root's rights it could not write into a 0555 one. As the
- * owner it could take that right at any time, so this gives nothing to anybody.
+ * The bits that the mirror needs itself to maintain a directory: without root's rights it could not write into a 0555 one. As the owner
+ * it could take the right at any time, so the bits give nobody anything.
  */
 function ownBits(owner: number): number {
   const user = process.geteuid?.()
@@ -194,7 +194,7 @@ async function readVersion(
   }
 }
 
-/** And what it is behind that: the thread keeps the order. */
+/** Reads on, and stats the file behind that: the thread keeps the order. */
 function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
   return Promise.all([file.calls.read(file.fd, most), file.stat()])
 }

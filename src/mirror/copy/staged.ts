@@ -3,15 +3,15 @@ import type { Skipped, TargetNode, TargetTree } from '../plan/tree.ts'
 import type { Doubts } from '../source/doubts.ts'
 import type { Emptied } from './stillness.ts'
 
-/** What a source adds to the target, its new files ready in the staging directory. */
+/** A source's part of the target, its new files ready in the staging directory. */
 export interface Staged {
   /** All but the generation and `..data`. */
   readonly entries: Map<string, TargetNode>
-  /** undefined where there is none, or it could not be had: its keys keep their last good version. */
+  /** undefined if the source has none, or it could not be had: its keys keep their last good version. */
   readonly generation: StagedGeneration | undefined
-  /** What should be there, and is not. */
+  /** The entries that should be there, and are not. */
   readonly missing: readonly Missing[]
-  /** Paths of what should be there, and of which the target has no older version either. */
+  /** The paths of missing entries of which the target has no older version either. */
   readonly wanting: ReadonlySet<string>
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
@@ -21,7 +21,7 @@ export interface Staged {
 
 /** An entry that could not be copied. */
 export interface Missing extends Skipped {
-  /** Whether it is being written: at another moment it can be. */
+  /** True: the entry is being written, and can be copied at another moment. */
   readonly isPassing: boolean
 }
 
@@ -32,12 +32,12 @@ export interface StagedGeneration {
   readonly tree: TargetTree
 }
 
-/** What a source has added, and what is known of it, from the passes before. */
+/** The source's part so far, and the findings of the passes before. */
 export interface Before {
   readonly target: TargetTree
-  /** What this source has added to that, as it did itself. */
+  /** The source's part of the target, as it added that itself. */
   readonly own: ReadonlyMap<string, TargetNode> | undefined
-  /** What the target shows of this source's generation. */
+  /** The source's generation as the target shows it. */
   readonly generation: StagedGeneration | undefined
   /** The paths of the source to read again, though their stat keys have not changed. */
   readonly doubts: Doubts

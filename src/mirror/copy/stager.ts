@@ -18,7 +18,7 @@ import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
 import { EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
 
-/** What the target has of a directory, and what of that this source has added. */
+/** The target's entries of a directory, and those that this source has added. */
 interface Had {
   readonly target: TargetTree | undefined
   readonly own: ReadonlyMap<string, TargetNode> | undefined
@@ -51,7 +51,7 @@ export class Stager {
     this.#stillness = stillness
   }
 
-  /** What was wanting, so far. */
+  /** Returns the entries found wanting so far. */
   get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'emptied'> {
     return {
       missing: this.#missing,
@@ -65,7 +65,7 @@ export class Stager {
     this.#missing.push({ path, reason, isPassing })
   }
 
-  /** What the target shall have for a directory. Its new files are copied, but must be settled. */
+  /** Returns a directory as the target shall have it. Its new files are copied, but must be settled. */
   async directory(held: SourceHandle, source: SourceTree, before: Had, path: string): Promise<TargetTree> {
     const entries = new Map<string, TargetNode>()
     await leavesAtOnce(source.entries, async (name, node) => {
@@ -140,7 +140,7 @@ export class Stager {
       }
       return await this.directory(child, node, before, `${path}${name}/`)
     }
-    // What another source has put there goes when that one has it no more.
+    // An entry that another source has put there goes when that source drops it.
     const isOwn = had?.kind === 'file' && had === own
     const isKnown = isOwn && sameKey(had.key, node.key)
     if (isKnown && !this.#doubts.has(path + name)) return had
@@ -156,7 +156,7 @@ export class Stager {
     return copy
   }
 
-  /** As {@link #attemptExactly}; where that has nothing, what the target `had`. */
+  /** Attempts as {@link #attemptExactly}; falls back to the entry that the target `had`. */
   async #attempt(
     path: string,
     had: TargetNode | undefined,
@@ -173,21 +173,21 @@ export class Stager {
     return made ?? had
   }
 
-  /** Runs `make`, reports its failure and returns undefined then; passes on what concerns more than the entry. */
+  /** Runs `make`. Reports a failure and returns undefined; rethrows errors that concern more than the entry. */
   async #attemptExactly<T>(path: string, make: () => Promise<T>): Promise<T | undefined> {
     try {
       return await make()
     } catch (error) {
       if (error instanceof Torn || losesSource(error)) throw error
       if (error instanceof InotifyError) this.#failures.push(error)
-      // Gone since it was listed: the next pass sees what is there instead.
+      // Gone since it was listed: the next pass sees its successor.
       else this.skip(path, reasonOf(error), codeOf(error) === 'ENOENT')
       return undefined
     }
   }
 }
 
-/** The order is that of the names, whatever was ready first: it is also the one in which a watcher of the target hears of them. */
+/** Sorts entries by name, whichever was ready first: a watcher of the target hears of them in this order. */
 function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, TargetNode>): void {
   const found = new Map(entries)
   entries.clear()

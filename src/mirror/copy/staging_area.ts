@@ -3,15 +3,15 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
 
-/** What was made in the work directory, ready to be renamed into place. */
+/** An entry made in the work directory, ready to be renamed into place. */
 export interface Built {
   /** Its name in the work directory. */
   readonly name: string
-  /** What it is, and all beneath it, by path. */
+  /** The inodes of the entry and of all beneath it, by path. */
   readonly inodes: ReadonlyMap<string, FileStat>
 }
 
-/** What a pass has staged. */
+/** The files that a pass has staged. */
 export class StagingArea {
   readonly held: DirectoryHandle
   /** How the target is called in messages. */
@@ -29,7 +29,7 @@ export class StagingArea {
     this.#all = all
   }
 
-  /** @param all those of all sources, by which one finds what another has kept */
+  /** @param all the areas of all sources, to find files that another source has kept */
   static async open(
     staging: DirectoryHandle,
     name: string,
@@ -65,14 +65,14 @@ export class StagingArea {
     return undefined
   }
 
-  /** Whether a file, or a directory with all in it, is ready here or about to be. */
+  /** Returns true if a file, or a directory with all in it, is ready here or about to be. */
   has(node: TargetNode): boolean {
     return (
       (node.kind === 'file' && this.files.has(node)) || (node.kind === 'directory' && this.#ahead.has(node))
     )
   }
 
-  /** What is being made before it is known whether it will be published; paths are relative to the tree. */
+  /** Takes note of a tree that is being made before its publication is certain; paths are relative to the tree. */
   begin(tree: TargetTree, making: Promise<Built>): void {
     making.catch(() => {})
     this.#ahead.set(tree, making)
@@ -90,9 +90,9 @@ export class StagingArea {
     this.#kept = new Set()
   }
 
-  /** Removes what is left in it and is not to be kept. */
+  /** Removes all that is left in it and not kept. */
   async clear(): Promise<void> {
-    // Another source's pass may release meanwhile what this one has kept: that goes with the next.
+    // Another source's pass may meanwhile release files that this one has kept: they go with the next.
     const kept = this.#kept
     await Promise.allSettled(this.#ahead.values())
     this.#ahead.clear()

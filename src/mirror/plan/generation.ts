@@ -1,6 +1,6 @@
 import { sameContent, type TargetTree } from './tree.ts'
 
-/** What `..data` is made as before it is renamed. As the AtomicWriter does it: consumers and their filters know it. */
+/** The name of `..data` before its rename. The AtomicWriter's: consumers and their filters know it. */
 export const DATA_DRAFT = '..data_tmp'
 
 /** The directory behind `..data`: a complete set of keys that is published as one. */
@@ -17,7 +17,7 @@ export function currentGeneration(target: TargetTree): Generation | undefined {
   return tree?.kind === 'directory' ? { name: data.to, tree } : undefined
 }
 
-/** Whether a generation of the target, by its name, was copied from the source's directory `data`. */
+/** Returns true if a generation of the target, by its name, was copied from the source's directory `data`. */
 export function isFrom(generation: Generation, data: string): boolean {
   return generation.name === data || generation.name.startsWith(`${data}.~`)
 }
@@ -46,7 +46,7 @@ export function nameGeneration(
   return name
 }
 
-/** Whether the target shows this very copy of a source's generation, alone or among those of others. */
+/** Returns true if the target shows this very copy of a source's generation, alone or among those of others. */
 export function isShown(target: TargetTree, copy: TargetTree): boolean {
   const current = currentGeneration(target)
   return current !== undefined && holds(current.tree, copy)

@@ -6,14 +6,14 @@ import type { Contribution } from './merge.ts'
 import { NO_DOUBTS } from './reach.ts'
 import type { Link, TargetNode, TargetTree } from './tree.ts'
 
-/** What an earlier mirror has left in the target, for a source of which nothing better can be had yet. Others may claim parts of it. */
+/** Returns an earlier mirror's entries, for a source of which nothing better can be had yet. Other sources may claim parts of them. */
 export function adopted(target: TargetTree, source: string): Contribution {
   const current = currentGeneration(target)
   const entries = new Map(target.entries)
   if (current !== undefined) for (const name of [current.name, '..data']) entries.delete(name)
-  // Somebody has had it lead elsewhere since: that is no source's.
+  // Somebody has redirected the link since: it is no source's.
   else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
-  // The draft is left by one that was killed; what is no link is a source's.
+  // A killed mirror leaves the draft as a link; any other entry of the name is a source's.
   if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
   const generation = current && { from: current.name, tree: current.tree }
   return {
@@ -26,10 +26,7 @@ export function adopted(target: TargetTree, source: string): Contribution {
   }
 }
 
-/**
- * What an earlier mirror has left is not a source's if another turns out to have it: when that one removes or changes it, it is not to be
- * kept for the first.
- */
+/** Drops an earlier mirror's entries that another source turns out to have: when that source removes or changes one, it must not be kept for the first. */
 export function withoutClaimed<T extends Contribution | undefined>(contributions: readonly T[]): T[] {
   const known = contributions.filter((each) => each?.isAdopted === false)
   const isFree = ([name]: readonly [string, unknown]) => !known.some((each) => each?.entries.has(name))
@@ -51,8 +48,8 @@ export function withoutClaimed<T extends Contribution | undefined>(contributions
 }
 
 /**
- * The entries that are new, beside the keys of the last good version: those of the new one cannot be had, and links to them would
- * dangle. A name that shall become a key stays what it was.
+ * Returns the new entries, beside the keys of the last good version: the new keys cannot be had, and links to them would dangle. A name
+ * that shall become a key stays as it was.
  */
 export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Contribution): Contribution {
   const kept = new Map([...entries].filter(([, node]) => !isKey(node)))
@@ -64,8 +61,8 @@ export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Cont
 }
 
 /**
- * Whether a key has become a file that has not held still yet, and is shown as the key that it was: its link would dangle without
- * the keys that it leads to.
+ * Returns true if a key has become a file that has not held still yet, and is shown as the old key: its link would dangle without the
+ * keys that it leads to.
  */
 export function needsLastKeys(
   entries: ReadonlyMap<string, TargetNode>,
@@ -83,8 +80,8 @@ function leadsTo({ to }: Link, generation: StagedGeneration | undefined): boolea
 }
 
 /**
- * The last version of a source that is over the limits and is held. Links into the source that an earlier pass made lead on only while
- * there are the files that they were made for: in place of one there may be by now what is not to be shown.
+ * Returns the last version of a source that is held over the limits. An earlier pass's links into the source lead on only while their
+ * files exist: a file's successor may be one that must not be shown.
  */
 export function heldVersion(had: Contribution, now: Linked, source: string): Contribution {
   const keep = (
@@ -118,9 +115,9 @@ export function heldVersion(had: Contribution, now: Linked, source: string): Con
   }
 }
 
-/** Whether a source is shown by links into it, which this mirror or one before it has made. */
+/** Returns true if the source is shown by links into it, which this mirror or an earlier one has made. */
 export function isShownByLinks({ entries, generation, isAdopted }: Contribution, source: string): boolean {
-  // In a directory that others may write there may be links that are theirs.
+  // Others may have links of their own in a directory that they may write.
   const isBelieved = ({ key }: TargetTree) => !isAdopted || isOwn(key)
   const hasLinks = ({ entries }: Pick<Contribution, 'entries'>): boolean =>
     [...entries.values()].some((node) =>
@@ -134,7 +131,7 @@ export function isShownByLinks({ entries, generation, isAdopted }: Contribution,
   )
 }
 
-/** Only what is over the limits is shown by an absolute link. */
+/** Returns true for a link into the source: only a source over the limits is shown by absolute links. */
 function isInto(to: string, source: string): boolean {
   return to === source || to.startsWith(source === '/' ? source : `${source}/`)
 }

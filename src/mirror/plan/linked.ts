@@ -5,7 +5,7 @@ import type { Snapshot } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'
 import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
 
-/** What a source over the limits adds to the target. */
+/** The part of a source over the limits in the target. */
 export interface Linked {
   readonly entries: Map<string, TargetNode>
   readonly generation: StagedGeneration | undefined

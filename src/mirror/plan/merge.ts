@@ -5,15 +5,15 @@ import { nameGeneration } from './generation.ts'
 import { type Doubts, keepReached } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
-/** What a source adds to the target. */
+/** The part of a source in the target. */
 export interface Contribution {
   /** The source's path. */
   readonly source: string
   readonly entries: ReadonlyMap<string, TargetNode>
   readonly generation: StagedGeneration | undefined
-  /** Whether it is what an earlier mirror has left: of that a source has only what no other has. */
+  /** True: an earlier mirror left it. The source then has only what no other source has. */
   readonly isAdopted: boolean
-  /** Whether the source can give no more of it, as far as is known: what somebody removes of it in the target is gone. */
+  /** True: the source can give no more of it, as far as is known. An entry that somebody removes in the target is gone. */
   readonly isLastGood: boolean
   readonly doubts: Doubts
 }
@@ -30,8 +30,8 @@ export interface Merged {
 }
 
 /**
- * What the target shall have of several sources, as a projected volume has it: their entries side by side, and the keys of all
- * AtomicWriter's directories in one generation behind one `..data`.
+ * Merges several sources as a projected volume does: their entries side by side, and the keys of all AtomicWriter's directories in one
+ * generation behind one `..data`.
  */
 export function merge(contributions: readonly Contribution[], target: TargetTree): Merged {
   const parts = [...contributions].sort((a, b) => Number(a.isAdopted) - Number(b.isAdopted))
@@ -64,7 +64,7 @@ function mergeGenerations(
   if (first === undefined || others.length === 0) return first
   const union = new Union()
   for (const { source, tree, isAdopted } of generations) union.add(tree.entries, source, isAdopted)
-  // Most often the user's links to it conflict as well.
+  // The user's links to the key mostly conflict as well.
   for (const conflict of union.conflicts)
     if (!conflicts.some(({ name }) => name === conflict.name)) conflicts.push(conflict)
   const names = createHash('sha256').update(pathOf(generations.map(({ from }) => from).join('/')))

@@ -14,12 +14,12 @@ export type Step =
   | { readonly do: 'remember'; readonly path: string; readonly node: TargetFile }
   | { readonly do: 'remove'; readonly path: string }
 
-/** Whether the steps behind a step build on it. */
+/** Returns true if later steps build on a step. */
 export function isEssential(step: Step): boolean {
   return step.do === 'place' && step.essential
 }
 
-/** Whether a step is about what readers reach without the generation: none builds on one that does. */
+/** Returns true for a step about entries that readers reach without the generation: none of these needs an essential step. */
 export function isApart(step: Step): boolean {
   if (step.do === 'remove') return false
   return step.do !== 'place' || (!step.essential && !hasLinks(step.node))
@@ -30,9 +30,9 @@ function hasLinks(node: TargetNode): boolean {
 }
 
 /**
- * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory: so what is led
- * to comes before what leads there, and goes after it; and whatever goes does so when all that is new is in place. What leads over
- * `..data` comes behind it, and what does not before: it may take the place of a key that the next generation has no longer.
+ * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory. So a target is placed before
+ * its links, and removed after them; and removals come when all that is new is in place. Links over `..data` come behind it, others
+ * before: they may replace a key that the next generation lacks.
  */
 const ORDER = [
   'place generation',
@@ -64,7 +64,7 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
       rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
     steps.get(rank)?.push({ do: 'place', path, node, essential })
   }
-  // Another source's entry of that name is for the next plan: until `..data` has left it, readers come through what is there.
+  // Another source's entry of that name waits for the next plan: until `..data` has moved, readers come through the old one.
   const isLeft = (path: string) =>
     path === generations.old && generations.next !== undefined && path !== generations.next
   const remove = (path: string, node: TargetNode) => {
@@ -135,7 +135,7 @@ export function safeWithout(
   }
 }
 
-/** Whether a reader of the link `path`, whose text is `to`, comes over `..data`. */
+/** Returns true if a reader of the link `path`, whose text is `to`, comes over `..data`. */
 function leadsOverData(tree: TargetTree, path: string, to: string): boolean {
   let way = posix.join(posix.dirname(path), to)
   for (let left = MAX_LINKS; left > 0 && !way.startsWith('/'); left--) {

@@ -6,7 +6,7 @@ import type { Directory, TargetNode, TargetTree } from './tree.ts'
 export interface Doubts {
   /** Entries that the source has and could not give, and of which the target has no older version; links that changed during the scan. */
   readonly wanting: ReadonlySet<string>
-  /** Links that lead nowhere in the source either: those of which that is sure. */
+  /** Links that surely lead nowhere in the source either. */
   readonly nowhere: ReadonlySet<string>
 }
 
@@ -26,11 +26,8 @@ interface Way<N> {
 }
 
 /**
- * What the target shall have, so that nobody who reads it loses what its old version and the new one both have: before a link leads
- * elsewhere or an entry goes, what readers reach by it is there. Else the old stays, with all that leads to it and is behind it.
- *
- * @param had what the target has
- * @param next what the sources say; links among them may lead from one source into another
+ * Returns the tree that the target shall have, so that no reader loses an entry that old and new version both have: before a link is
+ * redirected or an entry goes, what readers reach by it is there. Else the old stays, with all that leads to it and is behind it.
  */
 export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly Doubts[]): TargetTree {
   const wanting = new Set(doubts.flatMap((each) => [...each.wanting]))

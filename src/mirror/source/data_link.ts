@@ -8,25 +8,25 @@ import type { SourceHandle } from './source_handle.ts'
 
 const DATA = Buffer.from('..data')
 
-/** Where `..data` leads. */
+/** The way of `..data`. */
 export interface DataLink {
   /** The name beside `..data` at which the way ends; undefined if there is no `..data`, or it leads elsewhere. */
   readonly data: string | undefined
   /** The names on the way, `data` the last. */
   readonly way: readonly string[]
-  /** What is there, if it is a directory that can be opened. */
+  /** The directory at the end, if it can be opened. */
   readonly held: DirectoryHandle | undefined
 }
 
 /**
- * By a listing, where it may be missing: overlay remembers for ever that a name it was asked for was not there, and would
- * not show a `..data` that comes later in a lower directory.
+ * Returns true for `..data` in a listing: overlay remembers for ever that a name it was asked for was missing, and would not show a
+ * `..data` that comes later in a lower directory.
  */
 export function isData(name: Buffer): boolean {
   return name.equals(DATA)
 }
 
-/** What `..data` is; undefined if there is none. Throws {@link Torn} if it was replaced meanwhile, where a server says so. */
+/** Stats `..data`; undefined if there is none. Throws {@link Torn} if it was replaced meanwhile, and the server says so. */
 export async function lookAtData(root: SourceHandle): Promise<FileStat | undefined> {
   try {
     return await root.lstat('..data')
@@ -61,7 +61,7 @@ export async function followData(root: SourceHandle, looked: FileStat | undefine
   return { data, way, held: undefined }
 }
 
-/** Why there is no generation behind a `..data` that leads to `data`; undefined if there is one. */
+/** Returns why there is no generation behind a `..data` that leads to `data`; undefined if there is one. */
 export function whyNoGeneration({ entries }: SourceTree, data: string): string | undefined {
   const generation = entries.get(data)
   for (const node of [entries.get('..data'), generation]) if (node?.kind === 'unreadable') return node.reason
@@ -69,7 +69,7 @@ export function whyNoGeneration({ entries }: SourceTree, data: string): string |
   return generation.kind === 'directory' ? undefined : `leads to ${textOf(data)}, which is no directory`
 }
 
-/** What an entry is; undefined if it is gone. */
+/** Awaits a stat; undefined if the entry is gone. */
 export async function whileThere(looking: Promise<FileStat>): Promise<FileStat | undefined> {
   try {
     return await looking

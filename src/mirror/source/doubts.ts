@@ -16,8 +16,8 @@ function tickOf({ mtimeNs, ctimeNs }: StatKey): number {
 }
 
 /**
- * What of a source was so new when a pass looked at it that another change may not show in its stat key. A key is trusted by the pass that begins a
- * tick after it was seen first: that is by this process's clock, since a server's may be wrong.
+ * Knows the paths so new at a pass that another change may not show in their stat keys. A key is trusted by the pass that begins a tick after the
+ * key was seen first. This process's clock counts, since a server's may be wrong.
  */
 export class Doubts {
   #seen: Snapshot | undefined
@@ -45,10 +45,10 @@ export class Doubts {
   }
 
   /**
-   * A pass has looked at all there is.
+   * Notes the keys of a pass that has looked at all there is.
    *
-   * @param began performance.now() before it did
-   * @param isUnread whether what is at a path could not be read, and stays in doubt
+   * @param began performance.now() before the pass
+   * @param isUnread true: the entry could not be read, and stays in doubt
    */
   note(snapshot: Snapshot, began: number, isUnread: (path: string) => boolean): void {
     const found = new Map<string, number>()

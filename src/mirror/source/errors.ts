@@ -3,7 +3,7 @@ import { textOf } from '../../name_key.ts'
 
 export { codeOf }
 
-/** The source cannot be reached, or what stands at its path is not it. Nothing may be concluded about its entries. */
+/** The source cannot be reached, or its path leads to something else. Nothing may be concluded about its entries. */
 export class SourceLost extends Error {
   override readonly name = 'SourceLost'
 }
@@ -13,12 +13,12 @@ export class Torn extends Error {
   override readonly name = 'Torn'
 }
 
-/** The path leads to another directory than the one that was read: what that one lacks need not be gone. */
+/** The path leads to another directory than the one that was read: names missing in the old one need not be gone. */
 export class Replaced extends Error {
   override readonly name = 'Replaced'
 }
 
-/** Somebody else has changed the target: at the path, relative to it, is not what the mirror has put there. */
+/** Somebody else has changed the target: the entry at the path, relative to it, is not the mirror's. */
 export class Displaced extends Error {
   override readonly name = 'Displaced'
   readonly path: string
@@ -47,17 +47,17 @@ export class LinksOutside extends Error {
   }
 }
 
-/** For `catch`: what a name leads to that the mirror's entry has no longer is {@link Displaced}. */
+/** Throws, in a `catch`, {@link Displaced} for an entry of the mirror's that is gone or replaced. */
 export function orDisplaced(path: string): (error: unknown) => never {
   return (error) => {
     throw ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) ? new Displaced(path) : error
   }
 }
 
-/** Of the process or the system, and no entry: what nobody could look at for want of these is not gone, nor somebody else's. */
+/** Errors of the process or the system, not of an entry: an entry that could not be looked at for one is neither gone nor somebody else's. */
 const SHORTAGES = ['ECANCELED', 'EMFILE', 'ENFILE', 'ENOMEM']
 
-/** For `catch`: what cannot be looked at, a neighbour's mount for one, counts as not there; but not for want of descriptors or memory. */
+/** Counts, in a `catch`, an entry that cannot be looked at (a neighbour's mount) as missing; but throws if descriptors or memory are short. */
 export function orAbsent(error: unknown): undefined {
   if (SHORTAGES.includes(codeOf(error))) throw error
 }
@@ -69,8 +69,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Whether an error met anywhere in the source speaks for the whole of it: the server of a FUSE mount is gone, or went (ECONNABORTED)
- * with this request before it. ESTALE and EIO do not; a single replaced or damaged file gives them as well.
+ * Returns true if an error anywhere speaks for the whole source: the server of a FUSE mount is gone, or went (ECONNABORTED) with this
+ * request before it. ESTALE and EIO do not; a single replaced or damaged file gives them as well.
  */
 export function losesSource(error: unknown): boolean {
   return error instanceof SourceLost || ['ENOTCONN', 'ECONNABORTED'].includes(codeOf(error))

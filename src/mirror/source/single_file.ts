@@ -10,18 +10,18 @@ import { codeOf } from './errors.ts'
 /** Every directory on the way holds a descriptor. */
 const MAX_DEPTH = 32
 
-/** How often a way is gone anew that was replaced meanwhile, as that over `..data` is. */
+/** The most walks of a way that is replaced meanwhile, as the way over `..data` is. */
 const ATTEMPTS = 3
 
-/** What a single file's path leads to. */
+/** The target of a single file's path. */
 export interface SingleFile {
-  /** Where it lies; the caller's to close. */
+  /** The directory of the file, which the caller closes. */
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
-  /** What the directory of the path was before it was looked into. */
+  /** The stat of the path's directory before the look into it. */
   readonly place: FileStat
-  /** Where the way leads that is not gone on: it is the link at the path then. undefined for what is there. */
+  /** The path at which the way would leave its ground; `stat` is that of the link then. undefined for a way that was followed to its end. */
   readonly outside: string | undefined
 }
 
@@ -34,7 +34,7 @@ export interface SingleFile {
 export class WayToFile {
   readonly #calls: SyscallThread
   readonly #path: string
-  // Ways out of a directory that were there at the beginning.
+  // Ways out of a directory that existed at the beginning.
   readonly #exits = new Set<string>()
   #hasBegun = false
 
@@ -53,7 +53,7 @@ export class WayToFile {
         return found
       } catch (error) {
         await walk.close()
-        // A directory that `..data` named may be gone before it is opened.
+        // A directory that `..data` named may be gone before its open.
         const isPassing = ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) && walk.links > 0
         if (!isPassing || left === 1) throw error
       }
@@ -79,7 +79,7 @@ class Walk {
   readonly #path: string
   readonly #mayLeave: (exit: string) => boolean
   readonly #opened: DirectoryHandle[] = []
-  /** How many it has led over. */
+  /** The number of links that it has led over. */
   links = 0
 
   constructor(calls: SyscallThread, path: string, mayLeave: (exit: string) => boolean) {
@@ -119,7 +119,7 @@ class Walk {
     return { path: known, held, below: [] }
   }
 
-  /** What names lead to; or, if that is not beneath the ground, by which path from there. */
+  /** Follows names to their target; or returns the path by which they leave the ground. */
   async #goBeneath(
     ground: Ground,
     names: readonly string[],

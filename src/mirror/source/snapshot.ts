@@ -29,7 +29,7 @@ const AT_ONCE = 64
  */
 const STALE = 'deleted or replaced behind the mount: what was there is still shown'
 
-/** What a scan must know about the mirror. */
+/** The mirror's rules for a scan. */
 export interface ScanRules {
   readonly limits: { readonly files: number; readonly bytes: number }
   /** Absolute paths by which the source is known. */
@@ -43,17 +43,17 @@ export interface ScanRules {
 /** The source at one moment, or nearly: names and stat keys, no content. Names and what links say are keys: see name_key.ts. */
 export interface Snapshot {
   readonly tree: SourceTree
-  /** Of the directory whose names lead there: the source, or that of a single file's path. */
+  /** The key of the directory whose names lead there: the source, or that of a single file's path. */
   readonly place: StatKey
   /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
   readonly data: string | undefined
-  /** What is beside `..data` on the way there: nothing but `data`, most often. */
+  /** The entries beside `..data` on its way: most often only `data`. */
   readonly way: readonly string[]
-  /** Why the source is over the limits. */
+  /** The reason why the source is over the limits. */
   readonly over: string | undefined
-  /** Whether there is so much of it that the tree is not complete. */
+  /** True: the source is so large that the tree is not complete. */
   readonly endless: boolean
-  /** What is never mirrored: the first {@link MOST_SKIPPED}. */
+  /** The entries that are never mirrored: the first {@link MOST_SKIPPED}. */
   readonly skipped: readonly Skipped[]
   /** How many more there are. */
   readonly unnamed: number
@@ -87,7 +87,7 @@ export async function verify(
     throw new Torn(`${shown(data)} was removed`)
 }
 
-/** Of a name that there may not be. */
+/** Returns a name for messages; there may be none. */
 function shown(name: string | undefined): string {
   return name === undefined ? 'nothing beside it' : textOf(name)
 }
@@ -112,7 +112,7 @@ interface Reading {
   readonly depth: number
 }
 
-/** Reads a source. Holds the directory behind `..data` until it is disposed of: what is copied is of the very one that was read. */
+/** Reads a source. Holds the directory behind `..data` until disposed of, so that copies come from the very directory that was read. */
 export class Scan implements AsyncDisposable {
   readonly #root: SourceHandle
   readonly #rules: ScanRules
@@ -127,7 +127,7 @@ export class Scan implements AsyncDisposable {
   #bytes = 0n
   #entries = 0
   #unnamed = 0
-  // How many names more are listed. What is above goes on being held while what is below is read.
+  // The number of names that may still be listed. Upper directories stay held while lower ones are read.
   #room = MAX_ENTRIES + 1
 
   constructor(root: SourceHandle, rules: ScanRules) {
@@ -141,9 +141,9 @@ export class Scan implements AsyncDisposable {
   }
 
   /**
-   * Reads the whole source, once. Errors of single entries are part of the result; those thrown speak for the source.
+   * Reads the whole source, once. Errors of single entries are part of the result; thrown errors speak for the source.
    *
-   * @param hadData whether there was a `..data` the last time, which is then asked for without waiting for the names
+   * @param hadData true: there was a `..data` the last time, which is then asked for without waiting for the names
    */
   async read(hadData: boolean): Promise<Snapshot> {
     const root = this.#root
@@ -265,7 +265,7 @@ export class Scan implements AsyncDisposable {
     }
   }
 
-  /** Whether it is a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
+  /** Returns true for a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
   #isOfLayout(at: string, to: string): boolean {
     return this.#data !== undefined && (at === '..data' || to === `..data/${at}`)
   }
@@ -305,7 +305,7 @@ export class Scan implements AsyncDisposable {
       this.#unnamed++
       return
     }
-    // As readers know it, and the same in each version.
+    // As readers know the path, and the same in each version.
     const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
     this.#skipped.push({ path: isKey ? `..data${path.slice(this.#data?.length)}` : path, reason })
   }

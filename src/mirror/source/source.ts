@@ -8,7 +8,7 @@ import { Replaced, reasonOf, SourceLost } from './errors.ts'
 import { WayToFile } from './single_file.ts'
 import { SoleFile, type SourceHandle } from './source_handle.ts'
 
-/** Which inode stood at the source's path, and on which mount. */
+/** The inode at the source's path, and its mount. */
 interface Identity {
   readonly dev: bigint
   readonly ino: bigint
@@ -26,7 +26,7 @@ export class Source {
   readonly alias: string | undefined
   readonly #way: WayToFile
   #identity: Identity | undefined
-  // Of the mount that it was on when it was last opened.
+  // The kind of its mount when it was last opened.
   #kind:
     | {
         readonly mount: bigint
@@ -43,7 +43,7 @@ export class Source {
     this.#way = new WayToFile(calls, path)
   }
 
-  /** Opens what is there, or throws {@link SourceLost}. */
+  /** Opens the source, or throws {@link SourceLost}. */
   async open(): Promise<SourceHandle> {
     const opened = await this.#reach()
     try {

@@ -8,9 +8,9 @@ import type { SingleFile } from './single_file.ts'
 /** A source, or a directory of it, while it is read. */
 export interface SourceHandle extends AsyncDisposable {
   readonly revalidates: boolean
-  /** What it was when it was opened. */
+  /** The stat of the source when it was opened. */
   readonly opened: FileStat
-  /** Of a single file: what the directory of its path was before it was looked into. */
+  /** The stat of a single file's directory before the look into it. */
   readonly place?: FileStat
   stat(): Promise<FileStat>
   /** The first `most` names. */
@@ -19,7 +19,7 @@ export interface SourceHandle extends AsyncDisposable {
   directory(name: string): Promise<DirectoryHandle>
   /** Opens a regular file and reads up to `most` bytes; EPROTOTYPE for what is none. */
   file(name: string, most: number): Promise<ReadFile>
-  /** A reference to an entry, whatever it is. */
+  /** Opens a reference to an entry of any type. */
   hold(name: string): Promise<HeldFile>
 }
 
@@ -32,7 +32,7 @@ export class SoleFile implements SourceHandle {
   readonly #parent: DirectoryHandle
   readonly #name: string
   readonly #outside: string | undefined
-  /** As it is called in the target. */
+  /** The file's name in the target. */
   readonly #alias: string
 
   constructor({ parent, name, stat, place, outside }: SingleFile, alias: string) {

@@ -12,7 +12,7 @@ const MOST_HELD = 64
 const MOST_DIRECTORIES = 256
 const MOST_FILES = 4096
 
-/** What is looked at to see that nothing of a source has changed, held open until it is disposed of. */
+/** The probes that show that nothing of a source has changed, held open until disposed of. */
 export class StatProbes implements AsyncDisposable {
   readonly all: StatProbe[] = []
   readonly #held: AsyncDisposable[] = []
@@ -21,10 +21,10 @@ export class StatProbes implements AsyncDisposable {
   private constructor() {}
 
   /**
-   * Those for what a pass has seen; undefined where there is too much of it, what is there now is something else, or the server may give directories no
-   * new times.
+   * Opens the probes for a pass's snapshot; undefined if there is too much of it, if the entries differ by now, or if the server may give directories
+   * no new times.
    *
-   * An AtomicWriter's directory itself is enough: what is behind `..data` is not changed but replaced.
+   * An AtomicWriter's directory itself is enough: the content behind `..data` is not changed but replaced.
    */
   static async place(source: Source, { tree, place, data }: Snapshot): Promise<StatProbes | undefined> {
     if (!source.timesDirectories) return undefined
@@ -41,7 +41,7 @@ export class StatProbes implements AsyncDisposable {
         return probes
       }
     } catch {
-      // What it was shows at the next pass.
+      // The next pass shows what it was.
     }
     await probes[Symbol.asyncDispose]()
     return undefined

@@ -1,15 +1,15 @@
 import { posix } from 'node:path'
 import { LinksOutside } from './errors.ts'
 
-/** What becomes of a symlink: the text it has in the target, or why it is not published. */
+/** The verdict on a symlink: the text it has in the target, or why it is not published. */
 export type LinkVerdict = { readonly to: string } | { readonly reason: string }
 
 /**
- * Decides about a symlink of the source. One that stays beneath the source means the same in the target and is kept as
- * it is, dangling or not; an absolute one into the source becomes relative; any other would show the target's readers a
- * part of the file system that nobody offered them.
+ * Decides about a symlink of the source. One that stays beneath the source means the same in the target and is kept as it is, dangling
+ * or not; an absolute one into the source becomes relative; any other would show the target's readers a part of the file system that
+ * nobody offered them.
  *
- * @param path where the link is, relative to the source
+ * @param path the link's own path, relative to the source
  * @param to its text
  * @param sources absolute paths by which the source is known
  */
@@ -29,8 +29,8 @@ function outside(to: string): LinkVerdict {
 }
 
 /**
- * Whether a relative link in `directory` cannot leave the root. The directories above it are real ones, so leading `..`
- * can be counted; a `..` behind a name cannot, since that name may be a symlink itself (`a/..` is then not `.`).
+ * Returns true if a relative link in `directory` cannot leave the root. The directories above it are real ones, so leading `..` can be
+ * counted; a `..` behind a name cannot, since that name may be a symlink itself (`a/..` is then not `.`).
  */
 function staysBeneath(directory: string, to: string): boolean {
   const parts = to.split('/').filter((part) => part !== '' && part !== '.')

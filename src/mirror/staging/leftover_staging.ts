@@ -10,13 +10,13 @@ import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
-/** Of one that is being made: it has no state file yet, and says nothing about who mirrors. */
+/** The prefix of one that is being made: it has no state file yet, and says nothing about who mirrors. */
 export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
-/** What such a directory is called, made or not: others may call a file of theirs something like it, which is content. */
+/** The names of such directories, made or not: others may have a file with a similar name, which is content. */
 export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
 /** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
 export const LOCK_FILE = 'lock'
-/** What a pass makes ready is in directories of such names. */
+/** The prefix of the directories in which a pass makes entries ready. */
 export const WORK_PREFIX = 'work'
 /** ms after which nobody is making a staging directory any more, where no lock tells. */
 const UNBORN_FOR = 60_000
@@ -40,7 +40,7 @@ export async function stagingsIn(target: DirectoryHandle, areUnborn = false): Pr
   const own: string[] = []
   for (let first = 0; first < asked.length; first += AT_ONCE) {
     const some = asked.slice(first, first + AT_ONCE)
-    // What cannot be looked at, a neighbour's mount for one, is not this user's.
+    // An entry that cannot be looked at, a neighbour's mount for one, is not this user's.
     const stats = await Promise.all(some.map((name) => target.lstat(name).catch(() => undefined)))
     own.push(...some.filter((_, index) => stats[index]?.isDirectory() === true && isOwn(stats[index])))
   }
@@ -87,11 +87,11 @@ export async function openLeftover(
 }
 
 /**
- * Removes a staging directory: what mirrors make in one, and nothing else. Somebody who may write the target may have given a directory
- * of this user's its name, or it that directory's.
+ * Removes a staging directory: a mirror's entries in it, and nothing else. A user who may write the target may have given its name to a
+ * directory of this user's, or the other way round.
  *
  * @param lock of this process's, which is closed
- * @param isMade whether this process has made it: then what is in it is known, whatever the file system says of owners and modes
+ * @param isMade true: this process has made it, so its entries are known, whatever the file system says of owners and modes
  */
 export async function removeStaging(
   target: DirectoryHandle,
@@ -109,7 +109,7 @@ export async function removeStaging(
   await removeTree(held, LOCK_FILE, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
-    // Of another directory that has taken the name since, it removes an empty one at most.
+    // If another directory has taken the name since, rmdir(2) removes it only if it is empty.
     if (now.dev === held.opened.dev && now.ino === held.opened.ino)
       await target.calls.unlink(target.at(name), AT_REMOVEDIR)
   } catch (error) {
@@ -117,26 +117,26 @@ export async function removeStaging(
   }
 }
 
-/** The lock file of a staging directory of this user's, opened; undefined where there is none. What somebody else has put there is not opened to be written. */
+/** Opens the lock file of a staging directory of this user's; undefined if there is none. Does not open another user's file for writing. */
 async function openLock(staging: DirectoryHandle): Promise<HeldFile | undefined> {
   await using file = await staging.hold(LOCK_FILE).catch(orAbsent)
   if (file === undefined || !isNote(file.opened)) return undefined
   return await openToLock(file).catch(orAbsent)
 }
 
-/** Takes the lock that says "I mirror to this target". Where there are no locks nobody can tell. */
+/** Takes the lock that says "I mirror to this target". Without locks nobody can tell. */
 export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
   return (await tryLock(calls, fd)) === 'taken'
 }
 
-/** Removes what mirrors left that were killed while they made it, or removed it. */
+/** Removes the leftovers of mirrors that were killed while they made them, or removed them. */
 export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   const [stateFile, draft] = STATE_FILES
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(orAbsent)
     if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
     await using lock = await openLock(held)
-    // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
+    // Its maker has not come to the lock, and begins again if the directory is gone by then. Not removed if it has by now.
     if (lock === undefined && isPrivate(held.opened))
       await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
     else if (lock !== undefined && (await isAbandoned(held, lock)))
@@ -150,14 +150,14 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   }
 }
 
-/** Whether nobody is making a staging directory any more. Then its lock is held from here on: who has only just opened that one begins again. */
+/** Returns true if nobody is making a staging directory any more. Its lock is held from here on: a mirror that has only just opened the lock begins again. */
 async function isAbandoned(held: DirectoryHandle, lock: HeldFile): Promise<boolean> {
   const answer = await tryLock(lock.calls, lock.fd)
   if (answer !== 'no locks here') return answer === 'ours'
   return Date.now() - Number(held.opened.mtimeNs / 1_000_000n) >= UNBORN_FOR
 }
 
-/** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */
+/** Returns true if a directory has nothing in it but notes of this user's mirrors under some of these names. */
 async function hasOnlyNotes(held: DirectoryHandle, known: readonly string[]): Promise<boolean> {
   if (!isOwn(held.opened)) return false
   // Another mirror's that ends just now may be gone, and one that cannot be listed is not ours to remove.

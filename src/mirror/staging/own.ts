@@ -5,12 +5,12 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 
 /**
- * Of the files in which a mirror notes something down. The sticky bit means nothing of a file, and no copy of a source's has it: content
- * that somebody has had mirrored cannot be moved to where a note is looked for.
+ * The mode of a mirror's notes. The sticky bit means nothing on a file, and no copy of a source's has it: nobody can move mirrored
+ * content to where a note is looked for.
  */
 export const NOTE_MODE = 0o1600
 
-/** Whether a file is one in which a mirror of this user's has noted something down. */
+/** Returns true for a note of a mirror of this user's. */
 export function isNote(stat: FileStat): boolean {
   return stat.isFile() && stat.uid === effectiveUser() && (Number(stat.mode) & 0o7777) === NOTE_MODE
 }
@@ -40,7 +40,7 @@ export async function requireNew(
   })
 }
 
-/** Who owns what this user makes. Root on NFS, and whoever uses a FUSE mount that maps users, is somebody else there. */
+/** Returns the owner of what this user makes. On NFS for root, and on a FUSE mount that maps users, that is somebody else. */
 async function uidOfNew(directory: DirectoryHandle): Promise<bigint> {
   const name = `.inotify-bridge-new-${randomBytes(6).toString('hex')}`
   await using file = await directory.create(name, 0o600)

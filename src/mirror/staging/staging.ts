@@ -76,7 +76,7 @@ export class Staging {
       const made = await onTarget('mkdir', shown, makeStaging(target, state, shown))
       const staging = new Staging(target, shown, made, state)
       try {
-        // Of two that start at one time, the one that comes here last sees the other.
+        // If two start at one time, the later one here sees the other.
         for (const other of await stagingsIn(target)) {
           if (other === made.name || found.includes(other)) continue
           const running = await onTarget('open', shown, openLeftover(target, other, only, shown))
@@ -95,7 +95,7 @@ export class Staging {
     }
   }
 
-  /** Whether nobody has removed it. */
+  /** Returns true if nobody has removed it. */
   async isThere(): Promise<boolean> {
     return await hasLinks(this.#made.held)
   }
@@ -108,7 +108,7 @@ export class Staging {
     await work.held.close()
   }
 
-  /** Whether the target's directory is the mirror's to remove. */
+  /** True: the target's directory is the mirror's to remove. */
   get createdTarget(): boolean {
     return this.#state.createdTarget
   }
@@ -144,25 +144,25 @@ export class Staging {
     return work
   }
 
-  /** Whether a file, or a directory with all in it, is ready to be published, whichever source it is of. */
+  /** Returns true if a file, or a directory with all in it, is ready to be published, for any source. */
   async has(node: TargetNode): Promise<boolean> {
     for (const work of this.#works.values())
       if ((await work.catch(() => undefined))?.has(node) === true) return true
     return false
   }
 
-  /** What a pass has staged stays beyond its end, in place of what has stayed of its source before. */
+  /** Keeps a pass's staged files beyond its end, in place of those of its source before. */
   async keep(source: number): Promise<void> {
     const work = await this.#works.get(source)?.catch(() => undefined)
     work?.keep()
   }
 
-  /** What has stayed goes with the next pass over its source. */
+  /** Lets kept files go with the next pass over their source. */
   async release(): Promise<void> {
     for (const work of this.#works.values()) (await work.catch(() => undefined))?.release()
   }
 
-  /** Ends a pass: what was staged and neither published nor is to be kept is removed. */
+  /** Ends a pass: removes all that was staged, and is neither published nor to be kept. */
   async clear(source: number): Promise<void> {
     const work = await this.#works.get(source)?.catch(() => undefined)
     if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
@@ -178,8 +178,8 @@ export class Staging {
   }
 
   /**
-   * Leaves to the mirror that comes next, this process's too, what says which entries are a mirror's. What another would not believe,
-   * since the file system says that somebody else owns it or keeps no sticky bit (bindfs), is not left.
+   * Leaves the note of the mirror's entries to the next mirror, this process's too. Leaves none that the next would not believe, since
+   * the file system shows another owner or keeps no sticky bit (bindfs).
    */
   async leave(): Promise<void> {
     if (!(await this.#isBelieved())) return await this.remove()
@@ -204,14 +204,14 @@ export class Staging {
     const { held, lock } = this.#made
     for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
     this.#works.clear()
-    // Waited for, as closing is not: whoever starts next in this process must not find it locked.
+    // Waited for, unlike the close: the next start in this process must not find it locked.
     if (!lock.isClosed) await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
     await lock[Symbol.asyncDispose]()
     await held.close()
   }
 }
 
-/** Whether nobody has removed a directory or file. NFS and FUSE do not know one any more that was; others say that it has no name. */
+/** Returns true if nobody has removed a directory or file. NFS and FUSE no longer know a removed one; others say that it has no name. */
 export async function hasLinks(held: DirectoryHandle | HeldFile): Promise<boolean> {
   try {
     // Some FUSE servers count no links at all.
@@ -239,7 +239,7 @@ function workName(source: number): string {
   return `${WORK_PREFIX}${source}`
 }
 
-/** How often it is begun again what another mirror that starts has taken for left by a dead one, as it was not locked yet. */
+/** The most starts, as another starting mirror may take a directory that is not locked yet for a dead mirror's. */
 const ATTEMPTS = 5
 
 async function makeStaging(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {

@@ -14,11 +14,11 @@ const DRAFT = 'ledger.tmp'
 /** Names that a state file has in a staging directory, in the order in which they go: without the first there is none. */
 export const STATE_FILES: readonly [string, string] = [NAME, DRAFT]
 
-/** What a mirror notes down in its staging directory for the one that comes after it. */
+/** The note of a mirror in its staging directory for its successor. */
 export interface StagingState {
   /** The inode number of the target's directory: the note speaks of no other. */
   readonly target: bigint
-  /** Whether the target's directory was made by the mirror. */
+  /** True: the mirror made the target's directory. */
   readonly createdTarget: boolean
   /** The one entry of the directory that is mirrored to, if it is a single file; '' if it is all of it. */
   readonly only: string
@@ -62,7 +62,7 @@ export async function writeStateFile(
   await calls.rename(staging.at(DRAFT), staging.at(NAME))
 }
 
-/** Of the text of one; undefined, or a SyntaxError, if it is none. */
+/** Parses the text of a state file; undefined, or a SyntaxError, if it is none. */
 export function parseLedger(text: string): StagingState | undefined {
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null) return undefined

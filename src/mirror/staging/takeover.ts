@@ -9,19 +9,18 @@ import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
 import { Inventory, identityOf } from '../target/inventory.ts'
 
-/** What was found in a target of an earlier mirror's. */
+/** The entries that an earlier mirror left in a target. */
 export interface Takeover {
   readonly tree: TargetTree
   readonly inventory: Inventory
 }
 
 /**
- * What the target has from mirrors before, so that taking over changes only what differs and removes what the source has
- * no longer: the entries that they have noted down, and with `only` nothing but that entry. Anything else in the target is not
- * ours to remove.
+ * Reads back the entries that earlier mirrors have noted down (with `only` nothing but that entry), so that taking over changes only
+ * what differs and removes what the source has no longer. Any other entry of the target is not ours to remove.
  *
- * @param made names, with what tells the inodes that the mirror's entry may be: another one is somebody else's
- * @param bytes that are read, at most, for what files hold: in a directory that others may write there may be sparse ones of any size
+ * @param made the names, with the identities that the mirror's entry may have: another inode is somebody else's
+ * @param bytes the most bytes that are read of files: in a directory that others may write there may be sparse files of any size
  */
 export async function readBack(
   target: DirectoryHandle,
@@ -51,7 +50,7 @@ export async function readBack(
 /** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
 class Reader {
   readonly inventory = new Inventory()
-  // Left to be read.
+  // The bytes left to be read.
   #bytes: bigint
   #entries = 0
 
@@ -59,7 +58,7 @@ class Reader {
     this.#bytes = BigInt(Math.min(bytes, Number.MAX_SAFE_INTEGER))
   }
 
-  /** undefined for what no mirror makes: sockets and the like. */
+  /** Returns undefined for entries that no mirror makes: sockets and the like. */
   async node(
     parent: DirectoryHandle,
     name: string,

@@ -16,16 +16,16 @@ import { isData, type Ready } from './build.ts'
 import type { Target } from './target.ts'
 
 /**
- * ms for which what led to an entry has led elsewhere before that goes: a reader may be in the midst of its way, between the
- * text of a link and the name in it, and have lost the processor there.
+ * The ms that a redirected link is waited for before its old target goes: a reader may have lost the processor between reading the
+ * link's text and looking up the name in it.
  */
 const PARTING = 10
 
-/** What came of a plan. */
+/** The outcome of a plan. */
 export interface Applied {
-  /** Whether anything that a reader or a watcher could notice has changed. */
+  /** True: something that a reader or a watcher could notice has changed. */
   readonly visible: boolean
-  /** Whether somebody else has changed the target meanwhile: what is missing by that is to be made again. */
+  /** True: somebody else has changed the target meanwhile, and the missing entries are to be made again. */
   readonly isDisplaced: boolean
   readonly failures: readonly InotifyError[]
 }
@@ -78,14 +78,14 @@ export async function apply(
     }
     done.push(step)
   }
-  // What changed places with something goes with the work directory.
+  // Entries that changed places with others go with the work directory.
   await part()
   for (const step of done) {
     if (step.do !== 'place' && step.do !== 'attributes') continue
     try {
       isDisplaced = !(await target.confirm(step.path)) || isDisplaced
     } catch (error) {
-      // What nobody can look at for want of descriptors is there, as far as anybody knows: the next pass confirms it.
+      // An entry that nobody can look at for want of descriptors counts as there: the next pass confirms it.
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
     }
@@ -98,7 +98,7 @@ function isFirst(step: Step): boolean {
   return step.do !== 'remove' && (step.do !== 'place' || step.node.kind === 'file')
 }
 
-/** Returns whether a reader may be on its way to what nothing leads to any more. */
+/** Returns true if a reader may be on the way to an entry to which nothing leads any more. */
 async function carryOut(
   step: Step,
   ready: Ready,
@@ -162,7 +162,7 @@ async function swapData(
     await calls.symlink(to, above.at(draft))
   }
   const made = await above.lstat(draft).catch(orDisplaced('..data'))
-  // Whoever may write the target can have put another there.
+  // A user who may write the target can have put another there.
   if (made.link !== to) throw new Displaced('..data')
   try {
     await calls.rename(above.at(draft), parent.at('..data'))
@@ -184,7 +184,7 @@ async function inWork(openWork: () => Promise<StagingArea>): Promise<[DirectoryH
   return [work.held, work.next()]
 }
 
-/** Moves what is in the way into the work directory, with which it goes. */
+/** Moves an entry in the way into the work directory, with which it goes. */
 async function putAway(parent: DirectoryHandle, name: string, work: StagingArea): Promise<void> {
   await parent.calls.rename(parent.at(name), work.held.at(work.next()))
 }

@@ -9,7 +9,7 @@ import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
 import { Displaced } from '../source/errors.ts'
 import type { Target } from './target.ts'
 
-/** What came of building: by step, what is ready (inodes by their paths in the target), or why it is not. */
+/** The outcome of building, by step: the ready entry (inodes by their paths in the target), or the error. */
 export type Ready = ReadonlyMap<Step, Built | InotifyError | Displaced>
 
 /**
@@ -67,9 +67,9 @@ async function buildStep(
 interface Building {
   readonly work: StagingArea
   readonly shown: string
-  /** Filled as it is made; by paths that begin with '/', '' for the node itself. */
+  /** Filled during the making; by paths that begin with '/', '' for the node itself. */
   readonly inodes: Map<string, FileStat>
-  /** Whose generation has what another source has added to it. */
+  /** The target whose generation has another source's files. */
   readonly from: Target | undefined
 }
 
@@ -133,8 +133,8 @@ async function linkPublished(
 }
 
 /**
- * Whether the content of a node to be placed can be had. That of another source cannot where its pass had nothing to publish it for,
- * as an entry of the same name stood in its way.
+ * Returns true if the content of a node to be placed can be had. Another source's cannot if its pass had nothing to publish it for, as
+ * an entry of the same name stood in its way.
  */
 export async function isAtHand(
   node: TargetNode,

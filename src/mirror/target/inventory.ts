@@ -1,7 +1,7 @@
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { sameAttributes, sameKey, type TargetNode } from '../plan/tree.ts'
 
-/** What tells an inode from another. */
+/** The numbers that tell an inode from another. */
 export interface Inode {
   readonly dev: bigint
   readonly ino: bigint
@@ -9,20 +9,18 @@ export interface Inode {
 
 interface Known {
   readonly stat: FileStat
-  /** Whether this is how the entry is in its place, and not what was made for it. */
+  /** True: the stat is of the entry in its place, and not of the one that was made for it. */
   readonly isPlaced: boolean
 }
 
-/**
- * What tells an inode from a later one of the same number, which ext4 gives again at once: when it was made, where the file system says.
- */
+/** Returns a text that tells an inode from a later one of the same number, which ext4 reuses at once: by its birth time, if the file system tells it. */
 export function identityOf({ ino, btimeNs }: FileStat): string {
   return `${ino}:${btimeNs}`
 }
 
 /**
- * Which inode the mirror has put at each path of the target. What has the name now may be somebody else's, who may write the target as
- * well: a mode that is changed or a tree that is removed by name alone would be theirs.
+ * Knows the inode that the mirror has put at each path of the target. Another user who may write the target may have the name by now: a
+ * chmod or a removal by name alone would hit that user's entry.
  */
 export class Inventory {
   readonly #known = new Map<string, Known>()
@@ -47,15 +45,15 @@ export class Inventory {
     return known && identityOf(known.stat)
   }
 
-  /** Whether it is the inode that was put there, and not a later one of its number. */
+  /** Returns true for the inode that was put there, and not a later one of its number. */
   isSame(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)?.stat
     if (known === undefined || known.dev !== stat.dev || known.ino !== stat.ino) return false
-    // Where the file system does not say, or not yet, when it was made, the number must do.
+    // If the file system does not tell the birth time, or not yet, the number must do.
     return known.btimeNs === stat.btimeNs || known.btimeNs === 0n || stat.btimeNs === 0n
   }
 
-  /** Whether it is the inode that was put there, with the content, owner and mode that it had. */
+  /** Returns true for the inode that was put there, with unchanged content, owner and mode. */
   holds(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)?.stat
     if (known === undefined || !this.isSame(path, stat) || !sameAttributes(known, stat)) return false
@@ -63,8 +61,8 @@ export class Inventory {
   }
 
   /**
-   * Whether it is as it was put there; in a directory others may have made and removed entries since. What has been put there, and nobody could look at
-   * then, is confirmed by this.
+   * Returns true if the entry is as it was put there; in a directory others may have made and removed entries since. Also confirms an entry that nobody
+   * could look at when it was put there.
    */
   verify(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)

@@ -1,7 +1,7 @@
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { Inode } from './inventory.ts'
 
-/** Where a directory lies: it and all above it, and its real path; undefined if it has none in this mount namespace. */
+/** The place of a directory: it and all above it, and its real path; undefined if it has none in this mount namespace. */
 export interface Lineage {
   readonly inodes: readonly Inode[]
   readonly path: string | undefined
@@ -25,8 +25,8 @@ export async function lineageOf(held: DirectoryHandle): Promise<Lineage> {
 }
 
 /**
- * Whether `inner` is `outer` or beneath it. Inodes see through symlinks and bind mounts of `outer`; a bind
- * mount of something inside it has other parents, for which the real paths are compared as well and the scan looks out.
+ * Returns true if `inner` is `outer` or beneath it. Inodes see through symlinks and bind mounts of `outer`. A bind mount of something
+ * inside it has other parents: for it the real paths are compared as well, and the scan looks out.
  */
 export function isWithin(inner: Lineage, outer: Lineage): boolean {
   if (inner.path !== undefined && outer.path !== undefined)

@@ -31,7 +31,7 @@ export class TargetGone extends Error {
 export interface SourceDirectory {
   readonly stat: FileStat
   readonly lineage: Lineage
-  /** Whether the source is a file in it: that may lie in the target's directory as well. */
+  /** True: the source is a file in it, and may lie in the target's directory as well. */
   readonly isFile: boolean
 }
 

@@ -15,10 +15,10 @@ import {
   warnUnlessInMemory,
 } from './open_target.ts'
 
-/** How often a target that another mirror has made and removed again is made anew. */
+/** The most times that a target is made anew after another mirror has made and removed it. */
 const ATTEMPTS = 3
 
-/** What a target is opened with. */
+/** The parameters of opening a target. */
 export interface TargetPlace {
   /** The path of the directory. */
   readonly directory: string
@@ -32,7 +32,7 @@ export interface TargetPlace {
 /** A directory that is mirrored to, open. */
 export interface OpenedTarget {
   readonly held: DirectoryHandle
-  /** Whether nothing was in it but what the mirrors before have noted down. */
+  /** True: nothing was in it but notes of earlier mirrors. */
   readonly wasEmpty: boolean
   /** The directory that its path was in; undefined where that cannot be looked at. */
   readonly above: Inode | undefined
@@ -88,7 +88,7 @@ async function openOnce(
   }
 }
 
-/** Whether a directory is at no path any more; false if nobody can tell. */
+/** Returns true if a directory is at no path any more; false if nobody can tell. */
 export async function isRemoved(held: DirectoryHandle): Promise<boolean> {
   return !(await hasLinks(held).catch(() => true))
 }
@@ -104,12 +104,12 @@ async function inodeAt(calls: SyscallThread, path: string): Promise<Inode | unde
 
 /** Closes what was mirrored to. */
 export async function letGo({ held, staging }: OpenedTarget): Promise<void> {
-  // Where it has been removed nothing can be left.
+  // If it has been removed, nothing can be left.
   await letGoOf(staging).catch(() => {})
   await held.close()
 }
 
-/** What is noted down there is for the next mirror. */
+/** Leaves the notes for the next mirror. */
 async function letGoOf(staging: Staging): Promise<void> {
   if (staging.made.size > 0) await staging.leave()
   else await staging.remove()

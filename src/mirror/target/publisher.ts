@@ -18,7 +18,7 @@ export interface Published {
   /** Names that have changed for consumers; undefined if nothing was published. */
   readonly changed: string[] | undefined
   readonly failures: readonly InotifyError[]
-  /** Whether more is to be published of the source than was: another has to be looked at first. */
+  /** True: not all of the source could be published, and another source has to be looked at first. */
   readonly isDeferred: boolean
 }
 
@@ -47,12 +47,12 @@ export class Publisher {
     this.#contributions = new Array<Contribution | undefined>(sources).fill(undefined)
   }
 
-  /** What the target has. */
+  /** The entries of the target. */
   get tree(): TargetTree {
     return this.#target.tree
   }
 
-  /** Whether the target has all that was last to be published of any source. */
+  /** True: the target has all that was last to be published of every source. */
   get isUp(): boolean {
     return this.#isUp
   }
@@ -75,7 +75,7 @@ export class Publisher {
       if (moved !== undefined) {
         this.#contributions.fill(undefined)
         this.#isUp = false
-        // What was wanting in the one before is no sign that anything is wanting of this.
+        // Entries wanting in the old target are no sign for this one.
         this.#deferrals = 0
         this.#heard.clear()
         for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
@@ -90,10 +90,10 @@ export class Publisher {
   }
 
   /**
-   * Publishes what a source has become. Until all have been heard of nothing is: what the others have is not gone.
+   * Publishes a source's new part. Nothing until all sources have been heard of: the others' entries are not gone.
    *
-   * @param epoch what {@link begin} has returned; throws {@link Replaced} if the target is another since
-   * @param mayRemove whether entries may be removed. If not, and some would be, nothing is done: undefined
+   * @param epoch the number from {@link begin}; throws {@link Replaced} if the target is another since
+   * @param mayRemove true: entries may be removed. If not, and some would be, nothing is done: undefined
    */
   publish(
     source: number,
@@ -111,7 +111,7 @@ export class Publisher {
         : { ...NOTHING, isDeferred: true }
       if (published === undefined) return undefined
       this.#isUp = !published.isDeferred && published.failures.length === 0
-      // What is not published now will be by another source's pass, which needs the files.
+      // Entries not published now will be by another source's pass, which needs the files.
       if (!published.isDeferred) await this.#target.staging.release()
       else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)
       for (const [index, each] of contributions.entries())
@@ -222,7 +222,7 @@ export class Publisher {
         )
     }
     const applied = await apply(steps, built, target, work, without)
-    // What somebody has displaced meanwhile is copied once more.
+    // Entries that somebody has displaced meanwhile are copied once more.
     if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
@@ -246,14 +246,14 @@ export class Publisher {
     lacking: readonly Step[],
     contributions: readonly Contribution[],
   ): Promise<InotifyError | undefined> {
-    // What others can give was removed since they were asked for it.
+    // Entries that others can give were removed since they were asked for.
     const heard = contributions.filter(({ isLastGood }, source) => this.#heard.has(source) && isLastGood)
     const hasKeys = async ({ generation }: Contribution) =>
       generation === undefined || (await this.#isAtHand(generation.tree, true))
     return irretrievable(this.#target.shown, lacking, heard, hasKeys)
   }
 
-  /** Those of the steps whose content is there. */
+  /** Returns the steps whose content is there. */
   async #atHand(steps: readonly Step[]): Promise<ReadonlySet<Step>> {
     const ready = new Set<Step>()
     for (const step of steps)
@@ -274,7 +274,7 @@ export class Publisher {
   }
 }
 
-/** The entries of the target while the steps are carried out: what is there, or what replaces it. */
+/** Returns the entries of the target while the steps are carried out: the old ones, or their replacements. */
 function withBuilt(
   made: Map<string, string[]>,
   steps: readonly Step[],
@@ -290,8 +290,8 @@ function withBuilt(
 }
 
 /**
- * What can be done if names that are new cannot be noted down, since the target is full: all the rest, which may make room.
- * A generation that is not placed must not be led to.
+ * Returns the steps that are possible if new names cannot be noted down, since the target is full: all others, which may make room.
+ * Nothing must lead to a generation that is not placed.
  */
 function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
   const isPossible = (step: Step) => made.has(step.path.split('/')[0] ?? '')

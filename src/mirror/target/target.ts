@@ -14,16 +14,16 @@ import { confirm, untouched } from './verify_target.ts'
 
 const { O_DIRECTORY } = constants
 
-/** What a mirror writes to: the directory at a path, what the mirror has put into it, and where it makes that ready. */
+/** The target of a mirror: the directory at a path, the mirror's entries in it, and the place where they are made ready. */
 export class Target {
   readonly #calls: SyscallThread
   readonly #place: TargetPlace
   #opened: OpenedTarget
   /** How often the path has come to lead to another directory. */
   epoch = 0
-  /** Those that were mirrored to before. */
+  /** The directories that were mirrored to before. */
   #former: Array<{ readonly epoch: number; readonly opened: OpenedTarget }> = []
-  /** By epoch how many passes are under way that began in it. */
+  /** The number of passes under way, by the epoch in which they began. */
   readonly #passes = new Map<number, number>()
 
   private constructor(calls: SyscallThread, place: TargetPlace, opened: OpenedTarget) {
@@ -49,7 +49,7 @@ export class Target {
     return this.#opened.staging
   }
 
-  /** What the mirror has put there. */
+  /** The mirror's entries. */
   get tree(): TargetTree {
     return this.#opened.tree
   }
@@ -58,14 +58,14 @@ export class Target {
     return this.#opened.inventory
   }
 
-  /** The first level of what the mirror has put there, with what tells the inodes. */
+  /** The first level of the mirror's entries, with the identities of their inodes. */
   get made(): Map<string, string[]> {
     const { tree, inventory } = this.#opened
     const identitiesOf = (name: string) => [inventory.identityOf(name)].filter((each) => each !== undefined)
     return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
   }
 
-  /** Whether all that is in it is this mirror's. */
+  /** True: everything in it is this mirror's. */
   get wasEmpty(): boolean {
     return this.#opened.wasEmpty
   }
@@ -76,7 +76,7 @@ export class Target {
     return this.epoch
   }
 
-  /** What was mirrored to before is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
+  /** Ends a pass. A former directory is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
   async end(epoch: number): Promise<void> {
     const left = (this.#passes.get(epoch) ?? 1) - 1
     if (left > 0) this.#passes.set(epoch, left)
@@ -88,9 +88,9 @@ export class Target {
   }
 
   /**
-   * Looks whether the path still leads to the directory that is held. If not, that one keeps what it has, and the one at the path, made
-   * if there is none, is mirrored to from now on. Returns the error that says so. Throws EPERM where somebody else may have put it there,
-   * and it is neither empty nor was a mirror's: a running mirror of root's would write wherever he leads it.
+   * Checks that the path still leads to the held directory. If not, that one keeps its entries, and the one at the path, made if missing,
+   * is mirrored to from now on. Returns the error that says so. Throws EPERM if somebody else may have put it there, and it is neither
+   * empty nor was a mirror's: root's mirror would write wherever that user leads it.
    */
   async locate(): Promise<InotifyError | undefined> {
     const { held } = this.#opened
@@ -216,7 +216,7 @@ export class Target {
     return new InotifyError({ errno: 'ESTALE', syscall: 'mirror', path: this.shown, hint })
   }
 
-  /** Where the path must lead; undefined if only root and this user decide that. */
+  /** Returns the directory to which the path must lead; undefined if only root and this user decide that. */
   async #wayFrom(): Promise<Inode | undefined> {
     const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
     return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })

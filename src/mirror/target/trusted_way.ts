@@ -5,8 +5,8 @@ import { isTrusted, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
 /**
- * Whether nobody but root and this user decides to what an absolute path leads: of each directory on the way, those to which symlinks lead
- * included, whether others can give the next name to something else. A last name that is not there yet counts as well.
+ * Returns true if only root and this user decide the target of an absolute path: in no directory on the way, also to the targets of
+ * symlinks, can others give the next name to something else. A last name that is missing yet counts as well.
  */
 export async function isTrustedWay(calls: SyscallThread, path: string): Promise<boolean> {
   let here = await DirectoryHandle.open(calls, '/')
@@ -36,7 +36,7 @@ export async function isTrustedWay(calls: SyscallThread, path: string): Promise<
   }
 }
 
-/** Whether only root and this user can give the name of an entry to another. With a sticky bit its owner can, too: unlink(2). */
+/** Returns true if only root and this user can give an entry's name to another. With a sticky bit its owner can, too: unlink(2). */
 function isKept(directory: FileStat, entry: FileStat | undefined): boolean {
   if (mayOthersRename(directory)) return false
   return (directory.mode & 0o022n) === 0n || (entry !== undefined && isTrusted(entry))

@@ -8,8 +8,8 @@ import type { Inventory } from './inventory.ts'
 const AT_ONCE = 64
 
 /**
- * What of a directory of the target is as it was put there: the entries themselves if all is, else others, without what somebody has removed,
- * replaced or written to.
+ * Returns the entries of a directory of the target that are as they were put there: the given ones themselves if all are, else others,
+ * without those that somebody has removed, replaced or written to.
  */
 export async function untouched(
   held: DirectoryHandle,
@@ -53,7 +53,7 @@ async function untouchedDirectory(
   try {
     if (!inventory.isSame(path, child.opened)) return undefined
     const entries = await untouched(child, node, `${path}/`, inventory)
-    // Another mode or owner is mended in place.
+    // The wrong mode or owner is mended in place.
     const key = inventory.verify(path, child.opened) ? node.key : statKey(child.opened)
     return entries === node.entries && key === node.key ? node : { ...node, key, entries }
   } finally {
