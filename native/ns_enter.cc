@@ -32,8 +32,8 @@ namespace {
 
 constexpr int kParent = 3;
 
-// Of <linux/mount.h>, which cannot be included together with <sys/mount.h>, and of Linux 5.2: the headers may
-// be older.
+// Constants of <linux/mount.h>, which cannot be included together with <sys/mount.h>, and of Linux 5.2: the
+// headers may be older.
 constexpr unsigned kFsopenCloexec = 1, kFsmountCloexec = 1;
 constexpr unsigned kSetString = 1, kCreate = 6;
 constexpr unsigned kNosuid = 2, kNodev = 4;
@@ -62,7 +62,7 @@ bool WriteFile(const char* path, const char* text) {
   return write(file.get(), text, length) == static_cast<ssize_t>(length);
 }
 
-// What a user namespace that was made here knows of ids.
+// The ids that a user namespace made here knows.
 struct Ids {
   bool all_users = true;
   bool all_groups = true;

@@ -17,7 +17,7 @@ class Bytes {
   size_t size() const { return size_; }
   bool failed() const { return failed_; }
 
-  // Where up to `most` bytes may be written, to be followed by Add; null when there is no memory.
+  // Returns the place for up to `most` bytes, to be followed by Add; null when there is no memory.
   uint8_t* Room(size_t most) {
     if (capacity_ - size_ >= most) return data_ + size_;
     return Grow(most) ? data_ + size_ : nullptr;
@@ -27,7 +27,7 @@ class Bytes {
   void Clear() {
     size_ = 0;
     failed_ = false;
-    // What one huge directory needed is not kept for all that follow.
+    // The memory that one huge directory needed is not kept for all that follow.
     if (capacity_ > kKept) Reset();
   }
 

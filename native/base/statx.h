@@ -11,7 +11,7 @@ struct Device {
   bool operator!=(const Device& other) const { return !(*this == other); }
 };
 
-// What statx(2) says of a directory or an entry. Times in ns since the epoch, modulo 2^64.
+// The answer of statx(2) about a directory or an entry. Times in ns since the epoch, modulo 2^64.
 struct Statx {
   Device device;
   uint32_t mode = 0;
@@ -55,8 +55,8 @@ enum class Cache : uint8_t {
   kNamesAndAttributes,
 };
 
-// Of an entry, no symlink followed and nothing mounted for it; with an empty name of the directory itself.
-// `anew`: the server is asked, whatever is cached.
+// Stats an entry, without following a symlink or mounting anything; with an empty name the directory itself.
+// `anew`: asks the server, whatever is cached.
 int StatAt(int directory, const char* name, Statx* facts, bool anew = false);
 
 Cache CacheOf(int fd);

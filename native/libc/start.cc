@@ -1,4 +1,4 @@
-// Where the kernel begins a program, and the guard of its stack.
+// The entry point of a program, which the kernel calls, and the guard of its stack.
 
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@ char** environment;
 
 namespace {
 
-// What the thread pointer leads to. The guard, which the compiler lays before each return address, is at
+// The target of the thread pointer. The guard, which the compiler lays before each return address, is at
 // 0x28: so it is on x64, and arm64 is told so (binding.gyp).
 struct Thread {
   uintptr_t unused[5];

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-// What has handles on the loop of its own environment. Lives until libuv has closed them, which may be after
-// the JavaScript object is gone, or after the environment began to end: hence the async cleanup hook, without
-// which a worker that is terminated with a live handle aborts the process.
+// The owner of handles on the loop of its own environment. Lives until libuv has closed them, which may be
+// after the JavaScript object is gone, or after the environment began to end: hence the async cleanup hook,
+// without which a worker that is terminated with a live handle aborts the process.
 class LoopHandle {
  public:
   LoopHandle(const LoopHandle&) = delete;
@@ -31,7 +31,7 @@ class LoopHandle {
     handles_[open_handles_++] = reinterpret_cast<uv_handle_t*>(handle);
   }
 
-  // Whose handle it is.
+  // Returns the owner of a handle.
   template <typename Self, typename Handle>
   static Self* OwnerOf(Handle* handle) {
     return static_cast<Self*>(static_cast<LoopHandle*>(handle->data));

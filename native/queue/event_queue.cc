@@ -89,8 +89,8 @@ size_t EventQueue::TakeMarks(int32_t* marks) {
   return met;
 }
 
-// What the kernel has behind the guard's last records: it may have read between two that belong together,
-// such as the halves of a rename, which one call of the writer's makes.
+// Reads the records that the kernel has behind the guard's last ones: the guard may have read between two
+// that belong together, such as the halves of a rename, which one call of the writer's makes.
 void EventQueue::TopUp(Chunk* chunk) {
   size_t room = Chunk::kCapacity - chunk->used;
   if (room < kMaxRecordBytes) return;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What one read(2) of an inotify fd may bring, and what it is packed into for JavaScript.
+// The sizes of one read(2) of an inotify fd, and its packed form for JavaScript.
 
 // No gain was measured from larger reads; a buffer under 272 bytes (a name of 255) makes read fail with
 // EINVAL.
@@ -48,10 +48,10 @@ struct PackedBatch {
   }
 };
 
-// What needs no packing: a record that is alone.
+// A record that is alone, and so needs no packing.
 struct LoneEvent {
   const inotify_event* record = nullptr;
-  // Of its name, without padding.
+  // The length of its name, without padding.
   size_t length = 0;
   bool is_ascii = true;
 

@@ -7,7 +7,7 @@
 
 namespace {
 
-// What tells a Queue from any other object: random, as napi_type_tag_object asks.
+// The tag that tells a Queue from any other object: random, as napi_type_tag_object asks.
 constexpr napi_type_tag kQueueTag = {0x9c1f3be24d7a4e06, 0xb38e5d60f2a7c914};
 
 int AddWatch(int fd, const char* path, uint32_t mask) {

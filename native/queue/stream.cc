@@ -66,13 +66,13 @@ void Stream::Resume() {
     CallError(error);
     return;
   }
-  // What the guard took in the meantime no longer makes the fd readable.
+  // Records that the guard took in the meantime no longer make the fd readable.
   uv_async_send(&wake_);
 }
 
 int Stream::Mark() {
   int mark = queue_.Mark();
-  // Where nothing is queued, nothing makes the fd readable.
+  // With nothing queued, nothing makes the fd readable.
   if (mark < kNoMark) uv_async_send(&wake_);
   return mark;
 }

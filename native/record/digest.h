@@ -28,7 +28,7 @@ class Hasher {
   void Round();
 
   uint64_t v0_, v1_, v2_, v3_;
-  // What does not fill a word yet.
+  // The bytes that do not fill a word yet.
   uint64_t tail_ = 0;
   uint64_t count_ = 0;
 };

@@ -22,7 +22,7 @@ class DigestSet {
 
  private:
   bool Grow();
-  // Where it is, or the free slot that it belongs in.
+  // Returns the slot of a digest, or the free slot that it belongs in.
   Digest* Slot(const Digest& digest) const;
 
   Digest* slots_ = nullptr;
@@ -30,8 +30,8 @@ class DigestSet {
   size_t count_ = 0;
 };
 
-// What JavaScript believes of the directories that it polls, as a digest for each: of what a listing says and
-// of the place where it was made. A directory of which the digest is known need not be sent again.
+// JavaScript's beliefs about the directories that it polls, as a digest for each: of its listing, and of the
+// place where that was made. A directory whose digest is known need not be sent again.
 //
 // Belongs to the walker and to its walks: see Walk. Known is read by a walk's threads and written between
 // walks; found is the walk's, under its lock.
@@ -54,7 +54,7 @@ class DigestCache {
 
   // After it: JavaScript has taken in all that it was sent.
   void Commit();
-  // What JavaScript believes is no longer what a walk has found.
+  // Drops all digests: JavaScript's beliefs are no longer a walk's findings.
   void Forget();
 
   // How long the last pass took. Written by a walk's thread, read by the loop's.

@@ -41,12 +41,12 @@ class Record {
   int32_t error;
   uint32_t flags;
   Statx facts;
-  // Where it was found (kCompare): which directory, and which ones it lies in, by name and inode.
+  // The place of its discovery (kCompare): its directory, and the ones above that, by name and inode.
   Digest place;
-  // Of its place and of all that JavaScript is told of it. None: what was found is not to be relied on, and
-  // has to be told again the next time.
+  // The digest of its place and of all that JavaScript is told of it. None: the findings are not to be relied
+  // on, and have to be told again the next time.
   Digest digest;
-  // Nothing that JavaScript is to be told again.
+  // True: JavaScript needs to be told nothing of it again.
   bool is_known;
 
   // Empties it for the next directory. The name is copied.

@@ -20,7 +20,7 @@ class RecordQueue {
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
 
-  // Where the next record of so many bytes is to be written; null when there is no memory.
+  // Returns the place for the next record of so many bytes; null when there is no memory.
   uint8_t* Append(size_t bytes);
 
   // Lets the records so far be taken, though they fill no block.

@@ -25,7 +25,7 @@ class DirReader {
     uint32_t mask;
     const std::atomic<bool>* cancelled;
     WayCache* ways;
-    // What need not be told again (kCompare).
+    // The digests that need not be told again (kCompare).
     const DigestCache* memory;
     // One for each request (kStatOnly).
     StatOnly* stat_only;
@@ -41,7 +41,7 @@ class DirReader {
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the queue.
   Node* Visit(const Job& job);
-  // What was found, until the next visit.
+  // Returns the findings, valid until the next visit.
   Record* record() { return &record_; }
 
  private:

@@ -15,8 +15,8 @@ class FileHasher {
   FileHasher(const FileHasher&) = delete;
   FileHasher& operator=(const FileHasher&) = delete;
 
-  // Of what has this name and is `facts`. 0; -ENOENT if it is something else by now; -errno where it cannot
-  // be read.
+  // Digests the file that has this name and is `facts`. Returns 0; -ENOENT if the name is another file's by
+  // now; -errno if the file cannot be read.
   int Read(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest);
 
  private:

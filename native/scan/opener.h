@@ -33,7 +33,7 @@ class Opener {
     ~Descent();
   };
 
-  // Where the opening of a request has come to.
+  // The progress of the opening of a request.
   struct Stage {
     WayCache* ways;
     // Either of the two is open.

@@ -56,8 +56,8 @@ char* Copy(const void* from, size_t bytes, char* to) {
   return to + bytes + 1;
 }
 
-// What is compared with what was told before (kCompare) is told whole, and what is looked for (kLook)
-// likewise; what a file holds (kHash) is part of its stat block.
+// Reads the time of kSince. Excludes kCompare and kLook, whose entries are told whole, and kHash: a file's
+// digest is part of its stat block.
 bool ReadSince(Reader* reader, Request* request) {
   if (!request->has(Request::kSince)) return true;
   uint64_t bits = reader->LongNumber();

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-// What to walk, as src/watch/scan/walk_request.ts packs it.
+// A request for a walk, as src/watch/scan/walk_request.ts packs it.
 struct Request {
   enum Flags : uint32_t {
     kRecursive = 1,
@@ -28,14 +28,14 @@ struct Request {
   // The way from the root, each name with a NUL behind it. No symlink on it is followed.
   const char* way;
   size_t way_names;
-  // Of the directory that the last name of the way is looked up in, folded as a Record's (kInParent).
+  // The inode of the last name's directory, folded as a Record's (kInParent).
   uint64_t parent_ino;
-  // Of what was changed before it no stat block is told (kSince): ms since the epoch, otherwise 0.
+  // Entries changed before this time get no stat block (kSince): ms since the epoch, otherwise 0.
   double since;
-  // What to look for (kLook), likewise.
+  // The names to look for (kLook), likewise.
   const char* names;
   size_t name_count;
-  // Of the path of its directory: root and way.
+  // The bytes of the path of its directory: root and way.
   size_t path_bytes;
 };
 

@@ -5,23 +5,23 @@
 #include "base/statx.h"
 #include "scan/opener.h"
 
-// What the passes of one walk know of a request's directory that is expected to change in no other way than
-// by its names (kStatOnly): while its own stat is the same, one look at that is enough, but for a thorough
-// pass now and then.
+// The knowledge of one walk's passes about a request's directory that is expected to change by its names only
+// (kStatOnly). While its own stat is the same, one look at it is enough, but for a thorough pass now and
+// then.
 //
-// Zeroed at first. Of whichever thread visits the directory; the walk's lock lies between two passes.
+// Zeroed at first. Used by the thread that visits the directory; the walk's lock lies between two passes.
 class StatOnly {
  public:
-  // Whether it may be enough in a pass that begins now. Times are uv_hrtime()'s.
+  // Returns true if one look may be enough in a pass that begins now. Times are uv_hrtime()'s.
   bool MayDo(uint64_t now) const { return listed_ >= since_ + kSettled && now - listed_ < kThorough; }
 
-  // Whether the directory is as it was, by one request to a server.
+  // Returns true if the directory is unchanged, by one request to a server.
   bool Suffices(Opener* opener, const Request& request) const;
 
   // It has been listed by a visit that began then and found it like this; all that was found is known.
   void Note(uint64_t began, const Statx& facts, Cache cache);
 
-  // What was found is not to be relied on.
+  // Notes that the findings are not to be relied on.
   void Forget() { listed_ = 0; }
 
  private:

@@ -17,7 +17,7 @@ struct Node {
   uint32_t id;
   Statx facts;
   Digest place;
-  // Of the path that JavaScript will give it.
+  // The bytes of the path that JavaScript will give it.
   size_t path_bytes;
   // The device of the request's root.
   Device root_device;
@@ -35,7 +35,7 @@ struct Node {
   uint32_t entries_left;
   const char* name() const { return reinterpret_cast<const char*>(this + 1); }
 
-  // Of the record just made, with its subdirectories. Null when there is no memory. The fd passes over to it.
+  // Makes the node of the record just made. Null when there is no memory. Takes over the fd.
   static Node* Make(const Record& record, Node* parent, int fd);
   // Closes and frees a list of them, linked by `below`.
   static void Bury(Node* dead);
@@ -51,8 +51,8 @@ struct Job {
   char name[kMaxNameBytes + 1];
 };
 
-// What is still to be walked: a stack, so that few directories are begun at a time, and below it the
-// requests by their paths. Not locked: its owner is.
+// The directories still to be walked: a stack, so that few are begun at a time, and below it the requests by
+// their paths. Not locked: its owner is.
 class WalkQueue {
  public:
   WalkQueue() = default;

@@ -10,11 +10,11 @@
 #include "base/unique_fd.h"
 #include "scan/requests.h"
 
-// What is known of a directory from the way to it.
+// The facts about a directory that the way to it tells.
 struct Origin {
   Device root_device;
   Cache cache = Cache::kTrue;
-  // Whether `cache` is known beforehand: the file system itself is a request to its server.
+  // True: `cache` is known beforehand, as the question for the file system is itself a request to its server.
   bool knows_cache = false;
   bool may_be_stale() const { return cache != Cache::kTrue; }
 };
@@ -90,6 +90,6 @@ class WayCache {
   WayStep steps_[kMost];
   uint64_t uses_ = 0;
   bool is_held_ = false;
-  // Whether there is another request that could go on from what is kept.
+  // True: another request could go on from the kept descriptors.
   bool is_of_use_ = false;
 };

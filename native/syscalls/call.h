@@ -33,7 +33,7 @@ struct Call {
   };
   static constexpr uint32_t kKinds = static_cast<uint32_t>(Kind::kAwaitChange) + 1;
 
-  // Of one kRead or kOpenRegular, in bytes.
+  // The most bytes of one kRead or kOpenRegular.
   static constexpr int64_t kLongestRead = 64 * 1024 * 1024;
 
   Call() = default;
@@ -41,12 +41,12 @@ struct Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Whether the texts are there that its kind reads.
+  // Returns true if the call has the texts that its kind reads.
   bool HasWhatItNeeds() const;
 
   int number(int index) const { return static_cast<int>(numbers[index]); }
 
-  // Whether the name is to be looked up anew before.
+  // Returns true if the name is to be looked up anew before the call.
   bool may_be_stale() const {
     bool can_be = kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular || kind == Kind::kStat ||
                   kind == Kind::kReadlink;
@@ -60,7 +60,7 @@ struct Call {
   // 0: nobody waits for what comes of it.
   uint32_t id = 0;
   Kind kind = Kind::kOpen;
-  // What these mean is the kind's: descriptors, flags, sizes.
+  // The numbers that the kind defines: descriptors, flags, sizes.
   int64_t numbers[3] = {};
   // Names, zero-terminated; or bytes.
   char* texts[2] = {nullptr, nullptr};

@@ -48,7 +48,7 @@ int CallThread::Push(Call* call) {
       references_.fetch_sub(1);
       return error;
     }
-    // Where it cannot be, the thread's stack stays until the process ends.
+    // If it cannot be detached, the thread's stack stays until the process ends.
     DetachThread(thread);
     started_ = true;
   }

@@ -5,7 +5,7 @@
 
 #include "base/statx.h"
 
-// What is looked at again and again until it differs from what it was, without a word to JavaScript
+// Looks at entries again and again until one differs from its last known stat, without a word to JavaScript
 // meanwhile.
 //
 // Packed one after another, each a multiple of 8 bytes, numbers little-endian:
@@ -17,10 +17,10 @@ class StatWatch {
  public:
   StatWatch(const uint8_t* packed, size_t bytes) : packed_(packed), bytes_(bytes) {}
 
-  // Whether it can be read at all.
+  // Returns true if the packed probes can be read at all.
   bool IsWellFormed() const;
 
-  // The index of the first that differs, or that cannot be looked at; -1 if none does.
+  // Returns the index of the first probe that differs, or that cannot be looked at; -1 if none does.
 
   int64_t Look() const;
 

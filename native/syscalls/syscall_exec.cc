@@ -157,6 +157,6 @@ void Perform(Call* call) {
     }
     return -EINVAL;
   }();
-  // What was taken for an answer that did not come.
+  // Drops room that was taken for an answer that did not come.
   if (call->result < 0) call->bytes = 0;
 }

@@ -4,21 +4,21 @@
 
 #include "syscalls/call.h"
 
-// What a call has found out goes into its data; each gives the call's result, >= 0 or -errno.
+// The functions put the findings of a call into its data. Each returns the call's result, >= 0 or -errno.
 
-// What has been opened is to be looked at next, most often: its stat, in one turn to JavaScript and back.
-// Closes the descriptor, `fd`, if there is none to be had.
+// Appends the stat of an opened file, which most callers look at next: one turn to JavaScript and back for
+// both. Closes the descriptor, `fd`, if there is no stat to be had.
 int64_t WithStat(Call* call, int64_t fd);
 
-// So is what has been opened to be read: its first bytes, and a stat from behind them, come behind the stat.
+// Likewise the first bytes of a file opened to be read, and a stat from after the read, behind the stat.
 int64_t WithContent(Call* call, int64_t fd);
 
-// What a symlink says comes behind its stat.
+// Appends an entry's stat, and behind it the text of a symlink.
 int64_t StatOrLinkInto(Call* call, int directory, const char* name);
 
 int64_t ReadlinkInto(Call* call);
 
-// The names, each with its zero, and how many there are: at most so many.
+// Appends the names, each with its zero, and their number: at most so many.
 int64_t NamesInto(Call* call);
 
 int64_t ReadInto(Call* call);

@@ -27,9 +27,9 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
   int error = requests_.Parse(requests, bytes);
   if (error < 0) return error;
   if (queue >= 0) {
-    // One of its own: the number may be another file's by the time the watches are added.
+    // A descriptor of its own: the number may be another file's by the time the watches are added.
     queue_.reset(Duplicate(queue));
-    // What is held from the last walk may be all that this process can have.
+    // Descriptors held from the last walk may be all that this process can have.
     if (!queue_.is_open() && ways_->GiveBack()) queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
@@ -94,7 +94,7 @@ bool Walk::Rest() {
   if (repeat_.most == 0 || has_told_ || took > repeat_.most * kMillisecond) return false;
   uint64_t rest = repeat_.first * kMillisecond;
   repeat_.first = 2 * repeat_.first < repeat_.most ? 2 * repeat_.first : repeat_.most;
-  // What was found is what was known: one of the two is enough meanwhile.
+  // The findings are now the known digests: one of the two sets is enough meanwhile.
   memory_->Begin();
   WaitUntil(now + (rest > took ? rest : took));
   if (cancelled_.load(std::memory_order_relaxed)) return false;

@@ -63,7 +63,7 @@ class Walk {
  private:
   ~Walk();
 
-  // What a thread does next.
+  // The next action of a thread.
   enum class Turn { kVisit, kEnd, kLeave };
 
   static void Main(void* self);

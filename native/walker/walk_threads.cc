@@ -21,7 +21,7 @@ int WalkThreads::Run(void (*task)(void*), void* argument) {
     delete first;
     return error;
   }
-  // Where it cannot be, the thread's stack stays until the process ends.
+  // If it cannot be detached, the thread's stack stays until the process ends.
   DetachThread(thread);
   return 0;
 }

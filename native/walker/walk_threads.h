@@ -58,7 +58,7 @@ class WalkThreads {
   // All from here on under the lock.
   Task tasks_[kMostWaiting];
   size_t task_count_ = 0;
-  // Of those that wait, how many have no task to wake up for.
+  // The number of waiting threads that have no task to wake up for.
   size_t waiting_ = 0;
   bool closed_ = false;
 };
