@@ -216,7 +216,7 @@ export interface Addon {
   pidfdOpen(pid: number): number
   /** pidfd_send_signal(2): 0 or -errno. */
   pidfdSend(fd: number, signal: number): number
-  /** What pidfdOpen() gave. In a worker Node warns of descriptors that fs.closeSync() closes and its own calls have not opened. */
+  /** Closes pidfdOpen()'s descriptor. In a worker, Node warns if fs.closeSync() closes a descriptor that Node's own calls have not opened. */
   pidfdClose(fd: number): void
 }
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { AddonLoadError, printable } from './errors.ts'
 
-/** Where compiled files may be, and what to say where they are not. */
+/** The places of compiled files, and the error for missing ones. */
 export interface Compiled {
   /** The package's own directory. */
   readonly moduleRoot: string
@@ -39,7 +39,7 @@ const isForbidden = (cause: unknown) => (cause as NodeJS.ErrnoException)?.code =
 const ALLOW_ADDONS =
   'Node forbids addons: start it without --no-addons, and where its permission model is in force (--permission) with --allow-addons'
 
-/** Of this code, as scripts/build-ts.mjs has put it in; not there where nothing has been built. */
+/** The version of this code, which scripts/build-ts.mjs has put in; missing if nothing has been built. */
 declare const INOTIFY_BRIDGE_VERSION: string
 
 /** The directory of this package: the one that this module is in, or, where it is in a bundle, the one that is installed for that. */
@@ -88,7 +88,7 @@ function remedy(moduleRoot: string): string {
   return `compile it (needs g++, make, python3): npm install --no-save node-gyp@12 node-addon-api@8 && npx node-gyp rebuild -C '${native}'`
 }
 
-/** What package.json says, if it is this package's, and not that of what a bundle happens to lie in. */
+/** Returns the package.json if it is this package's, and not that of a directory around a bundle. */
 function packageIn(directory: string): { name: string; version: string } | undefined {
   try {
     const said = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))

@@ -1,7 +1,7 @@
 import { IN_CLOSE_WRITE, IN_MOVED_TO } from '../inotify/constants.ts'
 import type { Change, Kind } from '../watch/report/change.ts'
 
-/** What happens to a path. `isClosed`: nobody writes to it any more, as far as is known. */
+/** An event of a path. `isClosed`: nobody writes to the path any more, as far as is known. */
 export type PathEvent = [event: 'add' | 'change' | 'unlink', path: string, kind: Kind, isClosed: boolean]
 
 type EntryWise = Extract<Change, { mask: number }>
@@ -9,10 +9,10 @@ type EntryWise = Extract<Change, { mask: number }>
 // A writer has closed it, or it was moved here as it is.
 const DONE = IN_CLOSE_WRITE | IN_MOVED_TO
 
-/** What a change of entries is to their paths. */
+/** Returns the events of a change for its paths. */
 export function* eventsOf(change: EntryWise): Generator<PathEvent> {
   const { type, path, kind } = change
-  // A poll may find a file amid being written; what was lost sight of is told late in any case.
+  // A poll may find a file amid being written; a rescan tells late in any case.
   const isBeingWritten = type === 'modify' || (type === 'create' && kind === 'file')
   const isClosed = !isBeingWritten || change.source === 'rescan' || (change.mask & DONE) !== 0
   if (type === 'rename') yield ['unlink', change.from, kind, true]

@@ -144,7 +144,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     // One may have been unwatched meanwhile.
     const roots = paths.filter((path) => !this.#scope.isIgnored(path))
     for (const path of roots) if (this.options.ignoreInitial || watcher.has(path)) this.#told.set(path, true)
-    // Where one cannot be added, each is by itself.
+    // If one root cannot be added, each is added by itself.
     const alone = (path: string) => watcher.add(path).catch((error) => this.#fail(watcher, error))
     await addTogether(watcher, roots).catch(() => Promise.all(roots.map(alone)))
     for (const path of roots) {
@@ -160,7 +160,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     if (this.#watcher === watcher && isWanted) this.#emitTo('error', error)
   }
 
-  // What a listener throws is an uncaught exception, and not the end of what others are to be told. So is an 'error' that nobody listens to.
+  // An error of a listener is an uncaught exception, and not the end of the other events. So is an 'error' without a listener.
   #emitTo<K extends keyof FSWatcherEventMap>(event: K, ...values: FSWatcherEventMap[K]): void {
     try {
       EventEmitter.prototype.emit.call(this, event, ...values)
@@ -177,7 +177,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
       // A listener has closed it.
       if (this.#watcher !== watcher) return
       if ('mask' in change) {
-        // What follows of a root has been told with it.
+        // Later changes of a restored root have been told with it.
         if (restored !== undefined && this.#scope.rootOf(change.path) === restored) continue
         if (isClose(change)) this.#pace.close(change.path)
         else for (const event of eventsOf(change)) this.#tell(...event)
@@ -201,7 +201,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     if (isThere && above && !isAboveTold) this.#tell('add', above, 'directory', true)
     if (!isThere && !isRoot && isAboveTold === false) return
     const isHidden = this.#scope.isHidden(path, kind)
-    // What is ignored for what it is shows when it is there.
+    // A root that is ignored for its kind shows so only when it is there.
     if (isRoot && isHidden) this.unwatch(path)
     if (isHidden || (isRoot && type !== 'change' && Boolean(this.#told.get(path)) === isThere)) return
     if (isRoot && isThere) this.#told.set(path, true)

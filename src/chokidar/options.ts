@@ -64,7 +64,7 @@ export function settingsOf(options: ChokidarOptions) {
     ignored: [ignored].flat(),
     cwd: cwd === undefined ? undefined : resolve(cwd),
     atomic,
-    // What is told long after it was looked at has stats in any case.
+    // An event that is told long after the look has stats in any case.
     alwaysStat: options.alwaysStat === true || awaitWriteFinish !== false,
     awaitWriteFinish: awaitWriteFinish !== false && finish,
   }

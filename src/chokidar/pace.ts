@@ -5,14 +5,14 @@ const WRITING_MS = 50
 
 type Emit = (event: EventName, path: string) => void
 
-/** What is told of a path when its time has come. `isTold`: it has just changed, and is told again if there is an event by then. */
+/** The event of a path that waits for its time. `isTold`: the path has just changed, and is told again if there is an event by then. */
 interface Waiting {
   event: EventName | undefined
   isTold: boolean
   timer: NodeJS.Timeout
 }
 
-/** When each file is told: one event for what comes in quick succession, of which the last is not left out. */
+/** Decides when each file is told: one event for a quick succession, whose last change is not left out. */
 export class Pace {
   readonly #atomicMs: number
   readonly #finishMs: number
@@ -31,12 +31,12 @@ export class Pace {
     const before = this.#waiting.get(path)
     const isBack = before?.event === 'unlink'
     if (event === 'addDir' || event === 'unlinkDir') {
-      // What was a file is told to be gone first.
+      // A file that becomes a directory is told to be gone first.
       this.#pass(this.#take(path)?.event, path)
       this.#emit(event, path)
     } else if (event === 'unlink') {
       this.#take(path)
-      // One that was never told of is not told to be gone.
+      // A file that was never told of is not told to be gone.
       if (before?.event !== 'add') this.#wait(path, event, this.#atomicMs)
     } else if (before && !isBack && this.#finishMs === 0 && (before.isTold || !isClosed)) {
       before.event ??= event

@@ -5,11 +5,11 @@ import { ignoredBy, isIn, type MatchFunction, OF_EDITORS } from './ignored.ts'
 import type { FSWInstanceOptions } from './options.ts'
 import { statsOf } from './stats.ts'
 
-/** What is to be told of, and by which names: what was added, unwatched and ignored. Paths are absolute. */
+/** Knows the paths to be told of, and their names: those added, unwatched and ignored. Paths are absolute. */
 export class Scope {
   readonly #options: FSWInstanceOptions
   readonly #matches: MatchFunction
-  // What roots were called.
+  // The names of the roots as the caller gave them.
   readonly #roots = new Map<string, string>()
   readonly #unwatched = new Set<string>()
 
@@ -48,7 +48,7 @@ export class Scope {
     return join(this.#roots.get(root) ?? root, path.slice(root.length))
   }
 
-  /** Whether it is not to be told, though watch() may tell it. */
+  /** Returns true if a path is not to be told, though watch() may tell it. */
   isHidden(path: string, kind: Kind): boolean {
     const { atomic, followSymlinks } = this.#options
     if (atomic !== false && OF_EDITORS.test(path.slice(this.rootOf(path)?.length))) return true
@@ -66,7 +66,7 @@ export class Scope {
   ignore(): ((path: string, kind: Kind) => boolean) | undefined {
     const { ignored, followSymlinks } = this.#options
     if (ignored.length + this.#unwatched.size === 0) return undefined
-    // Of a link that is followed nobody knows yet what it is.
+    // The kind of a followed link's target is not known yet.
     return (path, kind) => this.isIgnored(path, kind === 'symlink' && followSymlinks ? undefined : kind)
   }
 

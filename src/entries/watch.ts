@@ -3,5 +3,5 @@ import { openEngine } from '../watch/open_engine.ts'
 
 export * from '../watch/surface.ts'
 
-// Who imports this will watch.
+// An importer of this module will watch.
 provideEngine(openEngine)

@@ -18,7 +18,7 @@ export async function* watch(
   filename: PathLike,
   options: FSWatchIteratorOptions = {},
 ): AsyncGenerator<FileChangeInfo<string | Buffer>, void> {
-  // What is wrong, Node says as it says it.
+  // Node reports wrong arguments in its own words.
   if (!isValid('/', options) || !['boolean', 'undefined'].includes(typeof options.persistent))
     for await (const _ of nodeWatchPromises(filename, options as object)) break
   const { maxQueue = 2048, overflow = 'ignore', signal } = options

@@ -11,7 +11,7 @@ import { Links } from './links.ts'
 /** ms that a call may take: fs.watch() has no bound. */
 const PATIENCE_MS = 5_000
 
-/** Who is told of what is watched. */
+/** The receiver of a watch's events. */
 export interface Sink {
   /** @param name relative to it; undefined: it is about that itself; null: nobody knows, and anything may have changed */
   tell(type: WatchEventType, name: Buffer | null | undefined): void
@@ -19,11 +19,11 @@ export interface Sink {
   fail(error: Error): void
 }
 
-// What libuv asks for (uv_fs_event_start in src/unix/linux.c), and so fs.watch().
+// The mask of libuv (uv_fs_event_start in src/unix/linux.c), and so of fs.watch().
 const CHANGES = inotify.IN_ATTRIB | inotify.IN_MODIFY
 const RENAMES = inotify.IN_CREATE | inotify.IN_DELETE | inotify.IN_MOVE
 const shared = new SharedInotify(CHANGES | RENAMES | inotify.IN_DELETE_SELF | inotify.IN_MOVE_SELF)
-// As libuv has it: what is anything but a change, if only IN_ISDIR or IN_IGNORED, is a rename.
+// As in libuv: a mask with anything but changes, if only IN_ISDIR or IN_IGNORED, is a rename.
 const typeOf = (mask: number) => (mask & ~CHANGES ? 'rename' : 'change')
 
 /** By mount id, in one turn of the loop: a program may watch thousands of files in it, and each reading of the mount table takes some 0.2 ms. */
@@ -75,7 +75,8 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
         ? watchEvents(link, ofLink)
         : watchTree(link.toString(), { recursive: false }, false, ofLink)
     })
-  // What cannot be watched is polled. But one that has closed of itself, as it does where events can no longer be read, says last why.
+  // A path that cannot be watched is polled. But a watcher that has closed itself, as events could no longer be read, reports the
+  // reason last.
   let last: Error | undefined
   watcher.on('error', (error) => {
     last = error

@@ -31,7 +31,7 @@ export function watch(
 ): FSWatcher {
   const [given, onChange] = typeof options === 'function' ? [{}, options] : [options ?? {}, listener]
   const asked = typeof given === 'string' ? { encoding: given } : given
-  // What is wrong, Node says as it says it.
+  // Node reports wrong arguments in its own words.
   if (!isValid(filename, asked)) nodeWatch(filename, options as object).close()
   const { encoding, ignore, persistent = true, recursive = false, signal, throwIfNoEntry } = asked
   const path = filename instanceof URL ? fileURLToPath(filename) : filename

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path'
 
-/** What is asked of the packages by which @parcel/watcher tells globs from paths, and matches them. Optional peers: not literals, so that no bundler looks for them. */
+/** The packages by which @parcel/watcher tells globs from paths, and matches them. Optional peers: not literals, so that no bundler looks for them. */
 const MATCHERS: readonly string[] = ['is-glob', 'picomatch']
 type Loaded = [
   { default(text: string): boolean },
@@ -21,7 +21,7 @@ export async function ignoreOf(
 
 async function matcherOf(directory: string, rule: string | RegExp): Promise<(name: string) => boolean> {
   const pattern = rule instanceof RegExp ? rule : await patternOf(rule)
-  // Of the directory itself theirs asks none but paths.
+  // @parcel/watcher asks only paths, and no glob, about the directory itself.
   if (pattern) return (name) => name !== directory && relative(directory, name).search(pattern) >= 0
   const ignored = resolve(directory, rule as string)
   return (name) => name === ignored || name.startsWith(`${ignored}/`)

@@ -39,7 +39,7 @@ export class Subscription {
     const events = new Events(watcher)
     watcher.on('changes', (changes) => this.#take(events, changes)).on('close', onClose)
     if (!this.#isOpen) await watcher.close()
-    // Who unsubscribes meanwhile is not told that it has failed.
+    // A caller who unsubscribes meanwhile is not told that it has failed.
     await watcher.ready.catch((error) => this.#isOpen && Promise.reject(error))
     watcher.on('error', (error) => this.#isOpen && this.#fn(error, []))
   }
