@@ -160,7 +160,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     if (this.#watcher === watcher && isWanted) this.#emitTo('error', error)
   }
 
-  // An error of a listener is an uncaught exception, and not the end of the other events. So is an 'error' without a listener.
+  // A listener's error is an uncaught exception and ends no other event. So is an 'error' without a listener.
   #emitTo<K extends keyof FSWatcherEventMap>(event: K, ...values: FSWatcherEventMap[K]): void {
     try {
       EventEmitter.prototype.emit.call(this, event, ...values)

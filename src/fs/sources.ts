@@ -75,8 +75,7 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
         ? watchEvents(link, ofLink)
         : watchTree(link.toString(), { recursive: false }, false, ofLink)
     })
-  // A path that cannot be watched is polled. But a watcher that has closed itself, as events could no longer be read, reports the
-  // reason last.
+  // Paths that cannot be watched are polled. A watcher that closed itself, unable to read events, tells its reason last.
   let last: Error | undefined
   watcher.on('error', (error) => {
     last = error

@@ -67,7 +67,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   readonly #followers: readonly SyncLoop[]
   readonly #conditions: Conditions
   readonly #mounts: MountWatch
-  // The time from which there may be listeners.
+  // True: the first passes are over, and there may be listeners.
   #hasStarted = false
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)

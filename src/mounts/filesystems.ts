@@ -18,7 +18,7 @@ export interface Capability {
   rare?: true
   /** Nothing happens to it. */
   readOnly?: true
-  /** The same name in another case may be the same file, and a listing may show another than was given. */
+  /** True: a name in another case may be the same file, and a listing may show another name than was given. */
   anyCase?: true
   /** Its files change without their times or sizes changing: only a comparison of contents tells. */
   untimed?: true

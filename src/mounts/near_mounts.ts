@@ -3,13 +3,13 @@ import { keysOf, pathOf } from '../name_key.ts'
 import { chooseBackend } from './filesystems.ts'
 import { MountTable } from './mount_table.ts'
 
-/** Tells which paths, as keys (name_key.ts), lie on mounts that only this kernel changes, and reports every change of: no server delays a caller there. By one read of the mount table. */
+/** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and reports all changes of: no server delays callers. Reads the table once. */
 export class NearMounts {
   readonly #table = new MountTable()
   readonly #points = new Set(this.#table.points().map(keysOf))
   readonly #directories = new Map<string, boolean>()
 
-  /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws InotifyError if a path that is asked for is missing. */
+  /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws InotifyError if a path is missing. */
   has(path: string): boolean {
     if (this.#points.has(path)) return this.leadTo(path)
     const directory = dirname(path)

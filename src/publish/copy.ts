@@ -46,7 +46,7 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
       if (copied > version.size) throw new Changed('it has grown')
       await calls.write(copy.fd, chunk)
     }
-    // Behind chown(2), which clears the set-id bits, as write(2) does. They stay cleared: a copy gives a user no other's rights.
+    // Behind chown(2), which clears the set-id bits, as write(2) does. A copy gives no user the rights of another.
     await calls.chmod(copy.fd, Number(version.mode & 0o1777n))
     await calls.copyTimes(source.fd, copy.fd, true)
     await syncFile(calls, copy.fd)

@@ -1,4 +1,4 @@
-// The package's functions of this folder. They check the arguments before any await, and load the work only if there is some.
+// The package's functions of this folder. Arguments are checked before any await, and the work is loaded later.
 import { loadPart } from '../load_part.ts'
 import { bytesOf, type Data, modeOf, NEW_FILE_MODE, pathOf } from './arguments.ts'
 import { readKeys } from './directory/keys.ts'

@@ -35,7 +35,7 @@ async function publish(directory: DirectoryHandle, keys: Keys, shown: string): P
   await refuseDirectories(directory, keys, before, shown)
   for (const name of before.next) await about(`${shown}/${name}`, directory.calls.unlink(directory.at(name)))
   const mark = new VersionMark(await directory.stat())
-  // Makes room for the new version. If `..data` leads elsewhere, or on by a detour, any old version may be the one in use.
+  // Makes room for the new version. If `..data` leads elsewhere or by a detour, any old version may be in use.
   if (before.current !== '' || !before.hasData) await removeVersions(directory, before, before.current, mark)
 
   const same = before.current !== '' && (await holdsKeys(directory, before.current, keys))

@@ -10,7 +10,7 @@ import { runProgram } from './actions/program.ts'
 import { ContentReader } from './content_reader.ts'
 import type { ReloadConfig } from './options.ts'
 
-/** The work of a reloader. All of it is loaded when a reloader starts: not with the package, and not when it is due, as the package may have been replaced by then. */
+/** The work of a reloader. Loaded as a whole when a reloader starts: not with the package, and not later, as the package may have been replaced by then. */
 export interface Work {
   readonly reader: ContentReader
   readonly validation: Action | undefined

@@ -3,7 +3,7 @@ import type { Mirror } from '../../mirror/mirror.ts'
 import { Status } from '../service/status.ts'
 import { lackingIn } from './complete.ts'
 
-/** How a mirror fares. */
+/** The state of a mirror, for probes and metrics. */
 export class MirrorStatus extends Status {
   #mirror: Mirror | undefined
   /** Times that the target has changed since the first pass. */

@@ -110,7 +110,7 @@ function onceEach(command: string): (error: Error) => void {
 
 function routes({ status, metrics }: ServiceOptions): ReadonlyMap<string, () => Answer> {
   return new Map<string, () => Answer>([
-    // An answer is all: a restart helps only a process that is stuck. Failures are tried again anyhow, and /readyz tells of them.
+    // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
     ['/healthz', () => ({ status: 200, body: 'ok\n' })],
     [
       '/readyz',

@@ -5,7 +5,7 @@ interface StatusEvents {
   told: [ready: boolean]
 }
 
-/** How a command fares, from before it begins until after it has ended: what probes and metrics tell. */
+/** The state of a command, from before it begins until after it has ended, for probes and metrics. */
 export abstract class Status extends EventEmitter<StatusEvents> {
   /** Why nobody should rely on it now; undefined if they can. */
   abstract get unready(): string | undefined

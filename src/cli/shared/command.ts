@@ -8,7 +8,7 @@ import type { Options } from './option.ts'
 export interface Command extends Description {
   /** The text of --help. */
   readonly help: string
-  /** That what it prints tells of its work, and is not what it is run for: it goes on where nobody can be told. */
+  /** True: the output is a log of the work, and not its purpose. The command goes on if nobody reads it. */
   printsLog?: true
   /** Runs until it is done or the signal aborts, and returns the exit code. */
   run(args: string[], signal: AbortSignal): Promise<number>

@@ -14,7 +14,7 @@ export interface Built {
 /** The files that a pass has staged. */
 export class StagingArea {
   readonly held: DirectoryHandle
-  /** How the target is called in messages. */
+  /** The target's name in messages. */
   readonly shown: string
   /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()

@@ -64,7 +64,7 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
       rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
     steps.get(rank)?.push({ do: 'place', path, node, essential })
   }
-  // Another source's entry of that name waits for the next plan: until `..data` has moved, readers come through the old one.
+  // Another source's entry of that name waits: until `..data` has moved, readers come through the old one.
   const isLeft = (path: string) =>
     path === generations.old && generations.next !== undefined && path !== generations.next
   const remove = (path: string, node: TargetNode) => {

@@ -55,7 +55,7 @@ export interface Snapshot {
   readonly endless: boolean
   /** The entries that are never mirrored: the first {@link MOST_SKIPPED}. */
   readonly skipped: readonly Skipped[]
-  /** How many more there are. */
+  /** The number of further skipped entries. */
   readonly unnamed: number
 }
 

@@ -36,7 +36,7 @@ export class Publisher {
   /** Told that the target's path has come to lead to another directory. */
   moved: (error: InotifyError) => void = () => {}
   #isUp = false
-  // How often in turn something could not be published, for want of another source's files or as somebody displaced it.
+  // The successive failures to publish all, for want of another source's files or as somebody displaced it.
   #deferrals = 0
   // The sources that have been heard of since something was first wanting: what is wanting of another one may be on its way.
   readonly #heard = new Set<number>()
@@ -68,7 +68,7 @@ export class Publisher {
   begin(source: number): Promise<number> {
     return this.#inTurn(async () => {
       const { shown } = this.#target
-      // Not as they are: a pass would take what a call on the target says for the source's.
+      // Marked as the target's errors: a pass would take them for the source's.
       const moved = await onTarget('open', shown, this.#target.locate())
       await onTarget('stat', shown, this.#target.staging.renew(source))
       await this.#target.verify()

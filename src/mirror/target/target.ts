@@ -19,7 +19,7 @@ export class Target {
   readonly #calls: SyscallThread
   readonly #place: TargetPlace
   #opened: OpenedTarget
-  /** How often the path has come to lead to another directory. */
+  /** The number of times that the path has come to lead to another directory. */
   epoch = 0
   /** The directories that were mirrored to before. */
   #former: Array<{ readonly epoch: number; readonly opened: OpenedTarget }> = []
@@ -97,7 +97,7 @@ export class Target {
     const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(orAbsent)
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
-    // By another mount of it, too: what is written to the one that is held is in both.
+    // True also over another mount of it: writes to the held directory appear in both.
     if (isSame) {
       try {
         return await this.#restage()
