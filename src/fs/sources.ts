@@ -75,7 +75,7 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
         ? watchEvents(link, ofLink)
         : watchTree(link.toString(), { recursive: false }, false, ofLink)
     })
-  // Paths that cannot be watched are polled. A watcher that closed itself, unable to read events, tells its reason last.
+  // Paths that cannot be watched are polled. A watcher that closed itself, unable to read events, tells why last.
   let last: Error | undefined
   watcher.on('error', (error) => {
     last = error

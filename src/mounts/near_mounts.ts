@@ -3,7 +3,7 @@ import { keysOf, pathOf } from '../name_key.ts'
 import { chooseBackend } from './filesystems.ts'
 import { MountTable } from './mount_table.ts'
 
-/** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and reports all changes of: no server delays callers. Reads the table once. */
+/** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and fully reports: no server delays callers. Reads the table once. */
 export class NearMounts {
   readonly #table = new MountTable()
   readonly #points = new Set(this.#table.points().map(keysOf))

@@ -136,7 +136,7 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
     await using held = await target.directory(name).catch(orAbsent)
     if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
     await using lock = await openLock(held)
-    // Its maker has not come to the lock, and begins again if the directory is gone by then. Not removed if it has by now.
+    // Its maker has not come to the lock, and begins again if the directory is gone by then. Stays if it has by now.
     if (lock === undefined && isPrivate(held.opened))
       await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
     else if (lock !== undefined && (await isAbandoned(held, lock)))

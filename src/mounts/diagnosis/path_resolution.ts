@@ -119,7 +119,7 @@ class Asking {
   async ask<T>(at: string, answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      // A blocked loop runs its timers before it hears of the answer. So each question gets at least a tenth of the patience, in ms.
+      // A blocked loop runs timers before it hears of answers. So each question gets a tenth of the patience, at least.
       const left = Math.max(this.#patience / 10, this.#until - performance.now())
       timer = setTimeout(() => setImmediate(() => reject(this.#unanswered(at))), left)
     })
