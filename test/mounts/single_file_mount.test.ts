@@ -48,6 +48,8 @@ it.each([
     'k',
   ],
   ['/pods/u/volumes/kubernetes.io~csi/pvc-1/mount/sub/file', 'other', 'pvc-1', 'mount/sub/file'],
+  // A volume may have the name of a directory on the way.
+  ['/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/lib/file', 'other', 'lib', 'file'],
   ['/..2024_05_17_09_12_44.3141592653/tls.key', 'secret or projected', '', 'tls.key'],
 ])('of the root %s: a %s volume', (root, volume, name, key) => {
   expect(originOf({ root, point: '/x' })).toEqual({ by: 'kubelet', volume, name, key })

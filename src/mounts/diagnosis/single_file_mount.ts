@@ -64,7 +64,7 @@ export function originOf({ root, point }: Pick<Mount, 'root' | 'point'>): Origin
   const [, plugin, name = ''] = /\/pods\/[^/]+\/volumes\/([^/]+)\/([^/]+)\//.exec(root) ?? []
   if (plugin !== undefined) {
     const volume = PLUGINS.get(plugin) ?? 'other'
-    const key = parts.slice(at < 0 ? parts.indexOf(name) + 1 : at + 1).join('/')
+    const key = parts.slice(at < 0 ? parts.indexOf(plugin) + 2 : at + 1).join('/')
     return { by: 'kubelet', volume, name, key }
   }
   if (at < 0) return { by: 'someone' }
