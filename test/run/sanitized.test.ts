@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../support/compile.ts'
-import { rounds } from '../support/long.ts'
+import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { obstacle, Served } from './served.ts'
 
 /** Of each storm. */
-const SECONDS = rounds(process.env.SECONDS, { quick: 2, long: 8 })
+const SECONDS = Number(process.env.SECONDS ?? 8)
 
 const native = join(import.meta.dirname, '../../native')
 
@@ -38,7 +38,9 @@ function hosted(): string {
   return program
 }
 
-describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obstacle})`}`, () => {
+const whyNot = isLong ? obstacle : 'npm run test:long'
+
+describe.skipIf(whyNot !== '')(`run under the sanitizers${whyNot && ` (${whyNot})`}`, () => {
   test('storms, many watches, ends in any order: nothing to report', async () => {
     const run = hosted()
     const load = (...words: string[]) =>
