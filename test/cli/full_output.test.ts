@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 
@@ -39,8 +40,9 @@ const ways = [
   ['closed', 'closed', true],
   ['read', 'full', false],
 ] as const
+const played = ways.filter((_, n) => isLong || n === 0 || n === 3)
 
-describe.skipIf(!existsSync(MAIN)).each(ways)(
+describe.skipIf(!existsSync(MAIN)).each(played)(
   'stdout %s, stderr %s, later: %s (needs dist)',
   (out, err, later) => {
     test.each([
