@@ -4,7 +4,7 @@ import { basename, join, relative } from 'node:path'
 import chokidar from 'chokidar'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ChokidarOptions, FSWatcher, watch } from '../../src/entries/chokidar.ts'
-import { rounds } from '../support/long.ts'
+import { roomy, rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
 interface Followed {
@@ -358,7 +358,7 @@ test('after close() nothing is told, and close() again does nothing', async () =
 const FILES = rounds(undefined, { quick: 5_000, long: 50_000 })
 
 test(`a burst of ${FILES} creates: each is told`, { timeout: 120_000 }, async () => {
-  const root = scratch()
+  const root = scratch(roomy)
   const { told } = await followed(root)
   for (let i = 0; i < FILES; i++) fs.writeFileSync(join(root, `${i}`), '')
   const events = await told()

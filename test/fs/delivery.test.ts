@@ -116,7 +116,7 @@ describe('promises.watch()', () => {
       4500,
     ],
   ])('who is never behind gets all: %s', async (_, act, options, expected) => {
-    const root = scratch()
+    const root = scratch('/dev/shm')
     for (const name of ['f', 'h']) fs.writeFileSync(join(root, name), '')
     const warnings: Error[] = []
     const onWarning = (warning: Error) => void warnings.push(warning)

@@ -86,7 +86,7 @@ test.each(ACTS)('where something is ignored: %s', async (_, act, expected) => {
 test.each([{}, { ignore: /nothing is called so/ }])(
   'in each of 2,000 directories, with %o',
   async (options) => {
-    const root = scratch()
+    const root = scratch('/dev/shm')
     const names = Array.from({ length: 2000 }, (_, i) => `d${i % 20}/e${i % 200}/f${i}`)
     for (const name of names) fs.mkdirSync(join(root, name), { recursive: true })
     const expected = names.map((name) => `rename ${name}/new`)
