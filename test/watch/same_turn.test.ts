@@ -48,8 +48,8 @@ function watches(): number {
 
 type At = (name: string) => string
 
-function tree(): { root: string; at: At } {
-  const root = scratch()
+function tree(parent?: string): { root: string; at: At } {
+  const root = scratch(parent)
   const at = (name: string) => join(root, name)
   fs.mkdirSync(at('a/b/c'), { recursive: true })
   fs.writeFileSync(at('a/b/c/f'), '')
@@ -149,7 +149,7 @@ describe('several roots', () => {
   test.each<[WatchOptions]>([[{}], [{ ignore: [/\/nothing$/] }], [{ depth: 9 }]])(
     'one that takes longer than the call may take is watched as a whole: %o',
     async (options) => {
-      const { root, at } = tree()
+      const { root, at } = tree('/dev/shm')
       const names = Array.from({ length: 4000 }, (_, i) => `big/d${i % 20}/e${i % 200}/f${i}`)
       for (const name of names) fs.mkdirSync(at(name), { recursive: true })
       const watcher = new Watcher([at('a'), at('big'), at('a/b')], { recursive: true, ...options })
