@@ -16,7 +16,10 @@ const served = spawn(process.execPath, [join(ROOT, 'site/serve.mjs')], {
 let url = ''
 
 beforeAll(async () => {
-  ;[url] = await once(createInterface(served.stdout), 'line')
+  const ended = once(served, 'exit').then(([code]) =>
+    Promise.reject(new Error(`site/serve.mjs: exit code ${code}`)),
+  )
+  ;[url] = await Promise.race([once(createInterface(served.stdout), 'line'), ended])
 })
 afterAll(() => void served.kill())
 
