@@ -160,7 +160,7 @@ export class Engine implements InotifyListener {
       const hints = pathWatches.collect(batch, start, end)
       if (hints.size === 0) return
       await rootMonitor.takeEvents(hints)
-      await links.take(hints)
+      links.take(hints)
       mountedFiles.take(hints)
     })
     await reporter.room()

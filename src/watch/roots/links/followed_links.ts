@@ -1,18 +1,10 @@
 import { InotifyError } from '../../../errors.ts'
-import {
-  IN_ATTRIB,
-  IN_CLOSE_WRITE,
-  IN_DELETE_SELF,
-  IN_IGNORED,
-  IN_MODIFY,
-  IN_MOVE_SELF,
-} from '../../../inotify/constants.ts'
 import { textOf } from '../../../name_key.ts'
 import type { Looker } from '../../diff/snapshot/looker.ts'
-import { ABOUT_NAME } from '../../events/watch_mask.ts'
+import { ABOUT_NAME, GONE } from '../../events/watch_mask.ts'
 import type { NamesOf } from '../../pending/dirty_set.ts'
 import type { Pending } from '../../pending/pending.ts'
-import type { Change, Source } from '../../report/change.ts'
+import type { Source } from '../../report/change.ts'
 import type { Reporter } from '../../report/reporter.ts'
 import type { Shortage } from '../../report/shortage.ts'
 import { openError } from '../../report/watch_error.ts'
@@ -23,7 +15,7 @@ import { Directory, isSymlink } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { Hints } from '../path_watches.ts'
 import type { Way } from '../ways.ts'
-import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
+import { alterationOfEnd, type FollowedLink, ledToFile, OF_FILE } from './followed_link.ts'
 import { hintsForLinks } from './link_index.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
@@ -39,11 +31,6 @@ export interface FollowedLinksParts extends LinkWatchesParts {
 }
 
 const AT_ONCE = 512
-
-type Told = 'modify' | 'attrib'
-
-/** By which source what has become of the end of a link is told that lies in a directory; or what events have told of each: then nothing more is. */
-type Asked = ((parent: Directory) => Source) | ReadonlyMap<FollowedLink, Told>
 
 /**
  * The symlinks that are followed. What a link leads to can change without any event of the tree that the link is in: something on its way is renamed,
@@ -80,34 +67,24 @@ export class FollowedLinks {
       [...some].map((name) => this.#places.at(parent, name)),
     )
     const there = links.filter((link) => this.#isThere(link) && this.#mayTell(link))
-    await this.#lookUnlessShort(there, since, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
+    await this.#lookUnlessShort(there, since)
   }
 
-  /** What the events say is a hint to look. */
-  async take(hints: Hints): Promise<void> {
-    const { pending, reporter } = this.#parts
+  /** Marks the links that events concern to be looked at. */
+  take(hints: Hints): void {
+    const { work } = this.#parts.pending
     this.takeMoves()
-    const told = new Map<FollowedLink, Told>()
     for (const [link, { own, all }] of hintsForLinks(hints, this.#places)) {
-      // Another link has taken its place since.
-      if (!this.#places.has(link)) continue
+      const { parent, name } = link
       if (!this.#isThere(link)) this.#forget(link)
-      else if (!this.#mayTell(link)) this.#doubt(link)
-      // An event of a file, where a directory is believed: a look ahead of it has shown another link at the name. The file is what the one before led to.
-      else if (
-        all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) ||
-        this.#believed(link) instanceof Directory
-      ) {
-        if (own !== 0) this.#doubt(link)
-        pending.work.look(link.parent, link.name)
-      } else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
-        const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
-        reporter.report([this.#changeOf(link, type, own, 'inotify')])
-        told.set(link, type)
-      }
+      // Another link may have taken its place since.
+      if (!this.#places.has(link)) continue
+      link.hint |= own & OF_FILE
+      if (!this.#mayTell(link)) continue
+      // A file has events where the tree has a directory, if a look has found a new link before these events of the old one.
+      if (all & (ABOUT_NAME | GONE) || this.#believed(link) instanceof Directory) work.look(parent, name)
+      else if (link.hint !== 0) work.follow(parent, name, Number.POSITIVE_INFINITY)
     }
-    // What was told is not found again; unless nobody can look now, and it is told twice.
-    await this.#lookUnlessShort([...told.keys()], Number.POSITIVE_INFINITY, told)
   }
 
   /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
@@ -127,12 +104,10 @@ export class FollowedLinks {
     }
   }
 
-  /** Events were lost: of what was seen since without a word, none may come any more. */
+  /** Events were lost: the next look reports files that were changed since. */
   onOverflow(): void {
-    for (const link of this.#places) {
-      this.#doubt(link)
-      link.mayLackEvents = true
-    }
+    const { consistentUntil } = this.#parts.pending
+    for (const link of this.#places) doubt(link, consistentUntil)
   }
 
   /** Something was mounted at these points, or unmounted: of what that hides or shows no event tells. */
@@ -167,34 +142,32 @@ export class FollowedLinks {
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled].filter((link) => this.#mayTell(link))
     const startedAt = this.#parts.system.clock.now()
-    await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, () => 'poll')
+    await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, 'poll')
     this.#polledAt = startedAt
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
       if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)
   }
 
-  /** An event of what was seen without a word is not told. */
-  #doubt(link: FollowedLink): void {
-    const lostSince = this.#parts.pending.consistentUntil
-    if (link.seenUntoldAt >= lostSince) link.doubtedSince = Math.min(link.doubtedSince, lostSince)
-  }
-
-  /** Those that nobody can look at for now are to be followed again. */
-  async #lookUnlessShort(links: readonly FollowedLink[], since: number, asked: Asked): Promise<void> {
+  /**
+   * Queues links again that nobody can look at for now.
+   *
+   * @param source left out, it is that of the link's mount
+   */
+  async #lookUnlessShort(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
     const { pending, shortage } = this.#parts
     for (let i = 0; i < links.length; i += AT_ONCE) {
       const some = links.slice(i, i + AT_ONCE)
       const done = await shortage.unless(this, async () => {
-        await this.#look(some, since, asked)
+        await this.#look(some, since, source)
         return true
       })
       if (!done) for (const { parent, name } of some) pending.work.follow(parent, name, since)
     }
   }
 
-  async #look(links: readonly FollowedLink[], since: number, asked: Asked): Promise<void> {
-    const { system, tree } = this.#parts
+  async #look(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
+    const { tree } = this.#parts
     const ways = await this.#watches.follow(
       links.map((link) => {
         const isFile = !(this.#believed(link) instanceof Directory)
@@ -202,16 +175,11 @@ export class FollowedLinks {
       }),
     )
     // Behind the watches, so that nothing falls between the two.
-    const startedAt = system.clock.now()
     const targets = await this.#endsOf(ways)
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
       if (target instanceof InotifyError) this.#askAgain(link, target, since)
-      else if (typeof asked === 'function') this.#compare(link, target, since, asked(link.parent))
-      else if (isSameEnd(link, target) && speaksFor(asked.get(link), link, target)) {
-        link.target = target
-        link.seenUntoldAt = startedAt
-      }
+      else this.#compare(link, target, since, source ?? (link.parent.mount.usesPolling ? 'poll' : 'inotify'))
     }
   }
 
@@ -237,7 +205,7 @@ export class FollowedLinks {
     const { parent, name } = link
     pending.failed.follow(parent, name, since)
     // Another reason to look at it may come sooner, and is of something later.
-    if (!ledToFile(link)) link.doubtedSince = Math.min(link.doubtedSince, since)
+    if (!ledToFile(link)) doubt(link, since)
     if (!link.isUnanswered && !(this.#believed(link) instanceof Directory))
       reporter.trouble(openError(error.errno, textOf(tree.pathOf(parent, name))))
     link.isUnanswered = true
@@ -247,10 +215,11 @@ export class FollowedLinks {
     const { parent, name, target: before } = link
     const seenAt = this.#watches.polled.has(link) ? this.#polledAt : Number.NEGATIVE_INFINITY
     const altered = alterationOfEnd(link, after, since, seenAt)
+    const { hint } = link
     link.target = after
     link.isUnanswered = false
-    link.mayLackEvents = false
-    link.doubtedSince = Number.POSITIVE_INFINITY
+    link.hint = 0
+    link.doubtedSince = undefined
     const believed = this.#believed(link)
     if (believed === undefined) return
     link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
@@ -261,8 +230,11 @@ export class FollowedLinks {
     const isReplaced = link.isReplaced || altered !== undefined
     link.isReplaced = !isAsBelieved && isNews && isReplaced
     if (!isAsBelieved && isNews) this.#parts.pending.work.look(parent, name)
-    else if (!(believed instanceof Directory) && isReplaced)
-      this.#parts.reporter.report([this.#changeOf(link, altered ?? 'modify', 0, source)])
+    else if (!(believed instanceof Directory) && isReplaced) {
+      const path = this.#parts.tree.pathOf(parent, name)
+      const told = { type: altered ?? 'modify', path, kind: 'symlink', mask: hint } as const
+      this.#parts.reporter.report([{ ...told, source: hint === 0 ? source : 'inotify' }])
+    }
   }
 
   /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */
@@ -271,10 +243,6 @@ export class FollowedLinks {
     const believed = this.#believed(link)
     const seen = target?.kind === 'directory' ? target.ino : undefined
     return seen === (believed instanceof Directory ? believed.ino : undefined)
-  }
-
-  #changeOf({ parent, name }: FollowedLink, type: Told, mask: number, source: Source): Change {
-    return { type, path: this.#parts.tree.pathOf(parent, name), kind: 'symlink', mask, source }
   }
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
@@ -298,16 +266,15 @@ export class FollowedLinks {
     if (this.#places.remove(link)) this.#watches.forget(link)
   }
 
-  /** Those that are gone are found when there are twice as many: until then they cost a few watches. */
+  /** Forgets links of directories that are gone, when there are twice as many directories: until then they cost a few watches. */
   #prune(): void {
-    if (this.#places.size < 2 * this.#sizeAtPrune + AT_ONCE) return
+    if (this.#places.directories < 2 * this.#sizeAtPrune + AT_ONCE) return
     for (const link of [...this.#places]) if (!this.#isThere(link)) this.#forget(link)
-    this.#sizeAtPrune = this.#places.size
+    this.#sizeAtPrune = this.#places.directories
   }
 }
 
-/** Whether what was told of a link says all that a look has shown. The event of what was written may be among those that were lost, and another says less. */
-function speaksFor(told: Told | undefined, link: FollowedLink, seen: Entry | null): boolean {
-  if (told === 'modify' || !link.mayLackEvents) return true
-  return alterationOfEnd(link, seen, Number.POSITIVE_INFINITY) !== 'modify'
+/** Has the next look report the file at the end if it was changed since. */
+function doubt(link: FollowedLink, since: number): void {
+  link.doubtedSince = Math.min(link.doubtedSince ?? Number.POSITIVE_INFINITY, since)
 }

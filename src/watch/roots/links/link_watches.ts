@@ -63,26 +63,22 @@ export class LinkWatches {
     return this.#refused
   }
 
-  /** Where each link leads, as it was seen last. */
+  /** Returns where each link leads, as the last look has found. */
   *ends(): Generator<[link: FollowedLink, realPath: string]> {
     for (const link of this.#places)
-      if (link.way !== undefined && link.isSurveyed) yield [link, realPathOf(link, link.way)]
+      if (link.way !== undefined && link.isSilent !== undefined) yield [link, realPathOf(link, link.way)]
   }
 
-  /** Those whose way leads over one of these mount points. What each mount on it tells is to be asked anew. */
+  /** Returns the links whose hops are on one of these mount points. The mounts are asked anew. */
   takeMounted(points: readonly string[]): FollowedLink[] {
-    const mounted: FollowedLink[] = []
-    for (const link of this.#places) {
-      const { way } = link
-      if (way === undefined) continue
-      way.surveyed = undefined
+    return [...this.#places].filter((link) => {
+      const { way, isSilent } = link
+      if (way === undefined || isSilent === undefined) return false
       const route = [realPathOf(link, way), ...way.turns]
       const isOnAny = route.some((path) => points.some((point) => isWithin(path, point)))
-      if (!link.isSurveyed || !isOnAny) continue
-      link.isSurveyed = false
-      mounted.push(link)
-    }
-    return mounted
+      if (isOnAny) link.isSilent = undefined
+      return isOnAny
+    })
   }
 
   /**
@@ -164,7 +160,7 @@ export class LinkWatches {
     const { name } = link
     const end = basename(realPath)
     const isSameEnd = link.end === end
-    if (link.way?.key !== way.key || link.watchedAs !== name || !isSameEnd) link.isSurveyed = false
+    if (link.way?.key !== way.key || link.watchedAs !== name || !isSameEnd) link.isSilent = undefined
     return this.#parts.linkIndex.set(link, { way, name, end: isSameEnd ? link.end : flat(end), own })
   }
 
@@ -188,43 +184,28 @@ export class LinkWatches {
     else if (this.#outOfWatches === 0) watchShortage.end()
   }
 
-  /** Finds out of which of these events tell all that happens on their ways: with one look at the mount table. */
+  /** Finds out which of these links have hops, or an end, on a mount that does not report all changes. Looks at the mount table once. */
   async #survey(seen: readonly SeenLink[]): Promise<void> {
-    const fresh = seen.filter(({ link }) => !link.isSurveyed)
-    const ways = new Set(fresh.flatMap(({ link: { way } }) => (way?.surveyed === undefined ? [way] : [])))
-    const told = await this.#surveyDirectories(ways)
-    for (const way of ways) {
-      if (way === undefined) continue
-      const turns = await Promise.all(
-        way.turnDirectories.map((turn) => told.get(turn)?.choice ?? this.#choose(turn)),
-      )
-      way.surveyed = { isSilent: turns.some(isSilent), mounted: told.get(way.directory)?.mounted }
+    const fresh = seen.filter(({ link }) => link.isSilent === undefined)
+    if (fresh.length === 0) return
+    const directories = fresh.flatMap(({ way }) => [dirname(way.realPath), ...turnDirectories(way)])
+    // Failures are said by those who ask for a single path.
+    const told = await this.#parts.system.survey([...new Set(directories)]).catch(() => NONE)
+    const isSilentAt = async (path: string) => {
+      const choice = told.get(path)?.choice ?? (await this.#choose(path))
+      return choice !== undefined && 'backend' in choice && choice.backend !== 'inotify'
     }
-    const end = async ({ link, way: { realPath } }: SeenLink) => {
-      link.isSilent = await this.#isSilent(link, realPath)
-      link.isSurveyed = true
+    const silent = async ({ link, way }: SeenLink) => {
+      if (link.parent.mount.usesPolling) return true
+      const turns = await Promise.all(turnDirectories(way).map(isSilentAt))
+      if (turns.includes(true)) return true
+      const mounted = told.get(dirname(way.realPath))?.mounted
+      return mounted?.has(basename(way.realPath)) !== false && (await isSilentAt(way.realPath))
     }
-    await Promise.all(fresh.map(end))
-  }
-
-  /** Those of the directories on these ways of which inotify tells all. */
-  async #surveyDirectories(
-    ways: Iterable<LinkWay | undefined>,
-  ): Promise<ReadonlyMap<string, SurveyedDirectory>> {
-    const directories = new Set<string>()
-    for (const way of ways)
-      if (way !== undefined) for (const each of [way.directory, ...way.turnDirectories]) directories.add(each)
-    if (directories.size === 0) return NONE
-    // Who asks one by one can say what is wrong.
-    return await this.#parts.system.survey([...directories]).catch(() => NONE)
-  }
-
-  /** Whether a link on its way, what it leaves again, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
-  async #isSilent({ parent, way }: FollowedLink, realPath: string): Promise<boolean> {
-    const surveyed = way?.surveyed
-    if (parent.mount.usesPolling || surveyed?.isSilent) return true
-    if (surveyed?.mounted?.has(basename(realPath)) === false) return false
-    return isSilent(await this.#choose(realPath))
+    const set = async (each: SeenLink) => {
+      each.link.isSilent = await silent(each)
+    }
+    await Promise.all(fresh.map(set))
   }
 
   async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
@@ -235,8 +216,9 @@ export class LinkWatches {
 
 const NONE: ReadonlyMap<string, SurveyedDirectory> = new Map()
 
-function isSilent(choice: Choice | { refused: Error } | undefined): boolean {
-  return choice !== undefined && 'backend' in choice && choice.backend !== 'inotify'
+/** Returns the directories where a path turns, but for the directory of the link itself. */
+function turnDirectories({ links, left }: Way): string[] {
+  return [...links.slice(1).map(({ path }) => path), ...left].map((turn) => dirname(turn))
 }
 
 function realPathOf({ end }: FollowedLink, { directory }: LinkWay): string {

@@ -12,14 +12,6 @@ import {
   watchWays,
 } from '../ways.ts'
 
-/** What a survey of the directories of a way has said; it holds until something is mounted or unmounted. */
-export interface SurveyedWay {
-  /** Whether a link on it, or what it leaves again, lies where events do not tell of all changes. */
-  readonly isSilent: boolean
-  /** The names in the directory where it ends that are mounts; undefined: it is not known that events tell of all that is in that one. */
-  readonly mounted: ReadonlySet<string> | undefined
-}
-
 const NOTHING: WatchedWayToName = { watched: [], paths: [], named: 0, refused: undefined }
 
 /**
@@ -40,10 +32,8 @@ export class LinkWay {
   readonly directory: string
   /** The symlinks on it, and what it leaves again; of the links themselves the directory. */
   readonly turns: readonly string[]
-  readonly turnDirectories: readonly string[]
   /** Else polls look at it instead. */
   readonly isWatched: boolean
-  surveyed: SurveyedWay | undefined = undefined
   /** How many links have it. */
   users = 0
 
@@ -56,7 +46,6 @@ export class LinkWay {
     const wdsOf = (is: (path: string) => boolean) => [
       ...new Set(watched.flatMap(({ wd }, i) => (is(paths[i] as string) ? [wd] : []))),
     ]
-    const [, ...others] = way.links
     this.key = key
     this.isWatched = along !== undefined
     this.starts = wdsOf(isStart)
@@ -65,7 +54,6 @@ export class LinkWay {
     this.watchedBy = `${keyOf(this.common)} ${this.starts} ${this.ends}${refused === undefined ? '' : ' ...'}`
     this.directory = dirname(way.realPath)
     this.turns = turnsOf(way).map((turn) => (turn === own ? dirname(own) : turn))
-    this.turnDirectories = [...others.map(({ path }) => path), ...way.left].map((turn) => dirname(turn))
   }
 
   /** The names that a link is concerned by alone. */
