@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../../inotify/constants.ts'
 import { CLOCK_SLACK_MS } from '../../clock.ts'
 import { alteration, type Entries, type Entry, isRenumbered, mayBeChangedSince } from '../../scan/entry.ts'
@@ -40,6 +41,13 @@ export class FollowedLink {
   constructor(parent: Directory, name: string) {
     this.parent = parent
     this.name = name
+  }
+
+  /** The real path of the end, as the last look has found; undefined: that is to be found out. */
+  get realPath(): string | undefined {
+    return this.isSilent === undefined || this.way === undefined
+      ? undefined
+      : join(this.way.directory, this.end)
   }
 
   /** null: nothing; undefined: nobody has looked. */

@@ -1,4 +1,5 @@
 import { InotifyError } from '../../../errors.ts'
+import { isWithin } from '../../../mounts/mountinfo.ts'
 import { textOf } from '../../../name_key.ts'
 import type { Looker } from '../../diff/snapshot/looker.ts'
 import { ABOUT_NAME, GONE } from '../../events/watch_mask.ts'
@@ -47,7 +48,7 @@ export class FollowedLinks {
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
-    this.#watches = new LinkWatches(parts, this.#places)
+    this.#watches = new LinkWatches(parts)
   }
 
   /** Whether there are some whose way nobody tells of, or not all. */
@@ -110,22 +111,26 @@ export class FollowedLinks {
     for (const link of this.#places) doubt(link, consistentUntil)
   }
 
-  /** Something was mounted at these points, or unmounted: of what that hides or shows no event tells. */
+  /** Looks again at the links whose hops are on one of these points, where mounts have come or gone, and asks the mounts anew. No event tells of that. */
   onMounts(points: readonly string[]): void {
     const { pending, system } = this.#parts
-    for (const link of this.#watches.takeMounted(points)) {
-      const { parent, name } = link
+    for (const link of this.#places) {
+      const { parent, name, realPath, way } = link
+      const route = realPath === undefined ? [] : [realPath, ...(way?.turns ?? [])]
+      if (!route.some((path) => points.some((point) => isWithin(path, point)))) continue
+      link.isSilent = undefined
       if (!this.#isThere(link)) continue
       pending.work.look(parent, name)
       pending.work.follow(parent, name, system.clock.now())
     }
   }
 
-  /** The directories to which links lead, and where mounts show them: without symlinks. */
+  /** Returns the directories to which links lead, and their real paths. */
   *ends(): Generator<{ base: Directory; realPath: string }> {
-    for (const [link, realPath] of this.#watches.ends()) {
-      const believed = this.#mayTell(link) ? this.#believed(link) : undefined
-      if (believed instanceof Directory) yield { base: believed, realPath }
+    for (const link of this.#places) {
+      const { realPath } = link
+      const base = realPath !== undefined && this.#mayTell(link) ? this.#believed(link) : undefined
+      if (realPath !== undefined && base instanceof Directory) yield { base, realPath }
     }
   }
 

@@ -1,7 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
-import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { InotifySource } from '../../events/inotify_source.ts'
 import type { WatchRelease } from '../../events/watch_release.ts'
 import type { Pending } from '../../pending/pending.ts'
@@ -11,7 +10,6 @@ import type { SurveyedDirectory, WatchSystem } from '../../system.ts'
 import { isOutOfWatches, MOST_TIMES, type Way, watchFile, waysOf } from '../ways.ts'
 import type { FollowedLink } from './followed_link.ts'
 import type { LinkIndex } from './link_index.ts'
-import type { LinkPlaces } from './link_places.ts'
 import type { FoundWay, LinkWay } from './link_way.ts'
 
 export interface LinkWatchesParts {
@@ -42,15 +40,13 @@ interface SeenLink extends SoughtLink {
 /** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
 export class LinkWatches {
   readonly #parts: LinkWatchesParts
-  readonly #places: LinkPlaces
   readonly #polled = new Set<FollowedLink>()
   readonly #refused = new Map<FollowedLink, InotifyError>()
   // How many of these have found no watch.
   #outOfWatches = 0
 
-  constructor(parts: LinkWatchesParts, places: LinkPlaces) {
+  constructor(parts: LinkWatchesParts) {
     this.#parts = parts
-    this.#places = places
   }
 
   /** Of what a change may be told by nobody. */
@@ -61,24 +57,6 @@ export class LinkWatches {
   /** Those whose way is not watched, or not all of it, and why. */
   get refused(): ReadonlyMap<FollowedLink, InotifyError> {
     return this.#refused
-  }
-
-  /** Returns where each link leads, as the last look has found. */
-  *ends(): Generator<[link: FollowedLink, realPath: string]> {
-    for (const link of this.#places)
-      if (link.way !== undefined && link.isSilent !== undefined) yield [link, realPathOf(link, link.way)]
-  }
-
-  /** Returns the links whose hops are on one of these mount points. The mounts are asked anew. */
-  takeMounted(points: readonly string[]): FollowedLink[] {
-    return [...this.#places].filter((link) => {
-      const { way, isSilent } = link
-      if (way === undefined || isSilent === undefined) return false
-      const route = [realPathOf(link, way), ...way.turns]
-      const isOnAny = route.some((path) => points.some((point) => isWithin(path, point)))
-      if (isOnAny) link.isSilent = undefined
-      return isOnAny
-    })
   }
 
   /**
@@ -219,10 +197,6 @@ const NONE: ReadonlyMap<string, SurveyedDirectory> = new Map()
 /** Returns the directories where a path turns, but for the directory of the link itself. */
 function turnDirectories({ links, left }: Way): string[] {
   return [...links.slice(1).map(({ path }) => path), ...left].map((turn) => dirname(turn))
-}
-
-function realPathOf({ end }: FollowedLink, { directory }: LinkWay): string {
-  return directory === '/' ? `/${end}` : `${directory}/${end}`
 }
 
 /** A copy: what is cut from a path keeps all of that. */
