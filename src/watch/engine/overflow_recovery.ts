@@ -105,7 +105,7 @@ export class OverflowRecovery {
       if (finding?.error !== 0 || !root.is(finding))
         await rootMonitor.reattach(root, 'rescan', reasonOfFinding(finding))
     }
-    // Nobody would tell what was written in an unlisted directory.
+    // A write in an unlisted directory would be reported by no event.
     if (unlisted !== undefined) throw unlisted
     await followUp.list()
     await rootMonitor.recoverFiles(since)
@@ -114,7 +114,7 @@ export class OverflowRecovery {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
       root.recover()
     }
-    // Nobody waits for this: its findings are looked at later, and the kernel takes 0.2 s to write 50,000 watches.
+    // The comparison comes last: its findings are looked at later, and the kernel takes 0.2 s to write 50,000 watches.
     await this.#reconcileWatches()
     return true
   }

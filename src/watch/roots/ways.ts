@@ -61,7 +61,7 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
     const isMissing = missing.has(entry)
-    // Nobody renames '/'.
+    // The kernel refuses to rename '/'.
     if (directory === '/' && mask === ANCESTOR && !isMissing) continue
     // A missing directory on the way may come.
     const added = tryToAdd(inotify, directory, isMissing ? NAMES : mask)
