@@ -1,23 +1,19 @@
 import type { InotifyError } from '../../errors.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Watching } from '../inotify_instance.ts'
-import type { Settings } from '../options.ts'
-import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { Patience } from '../scan/patience.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
-import type { SourceChoice } from '../source_choice.ts'
-import type { TreeWalker, WatchSystem } from '../system.ts'
+import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
 import type { LazyDirectories } from '../tree/lazy_directories.ts'
+import type { DiffContext } from './context.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
 import { forgetNumbers, learnNumbers } from './passing_numbers.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
-import { type LeftOut, Scanner, type ScannerParts } from './snapshot/scanner.ts'
+import { type LeftOut, Scanner } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
@@ -42,42 +38,18 @@ export interface Look {
   spoken: ReadonlySet<string>
 }
 
-export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clock'> {
-  system: Pick<WatchSystem, 'openWalker' | 'clock'>
-  pending: Pending
-  settings: Pick<Settings, 'hash'>
-  sourceChoice: SourceChoice
-  reporter: Reporter
-  watchShortage: WatchShortage
-}
-
 /** Scans, reconciles and reports: all changes that are found otherwise than by an event. */
 export class Rescan {
-  readonly #parts: RescanParts
+  readonly #context: DiffContext
   readonly #walker: TreeWalker
   readonly #scanner: Scanner
   readonly looker: Looker
 
-  constructor(parts: RescanParts) {
-    this.#parts = parts
-    this.#walker = parts.system.openWalker()
-    this.#scanner = this.scannerWith(this.#walker)
-    const { tree, inotify } = parts
-    this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, inotify })
-  }
-
-  /** Returns a scanner with the caller's own walker, to scan while events go on. */
-  scannerWith(walker: TreeWalker): Scanner {
-    const { system, tree, rules, settings, inotify, sourceChoice } = this.#parts
-    return new Scanner({
-      walker,
-      tree,
-      rules,
-      hash: settings.hash,
-      clock: system.clock,
-      inotify,
-      sourceChoice,
-    })
+  constructor(context: DiffContext) {
+    this.#context = context
+    this.#walker = context.system.openWalker()
+    this.#scanner = new Scanner(context, this.#walker)
+    this.looker = new Looker(context, this.#walker, this.#scanner)
   }
 
   /** Scans ahead what {@link load} will take in: see {@link Scanner.scanAhead}. */
@@ -87,12 +59,12 @@ export class Rescan {
 
   /** Drops what was scanned ahead and not taken in: it is out of date. */
   async forgetAhead(): Promise<void> {
-    for (const wd of await this.#walker.forgetAhead()) this.#parts.tree.disown(wd)
+    for (const wd of await this.#walker.forgetAhead()) this.#context.tree.disown(wd)
   }
 
   /** Takes in all below a root of which nothing is known yet, in pieces, as the walker finds it. */
   async load(top: Directory, options: DiffOptions, confirm?: Confirm): Promise<RootFinding | undefined> {
-    const { tree, rules } = this.#parts
+    const { tree, rules } = this.#context
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy() : undefined
     const snapshot = this.#scanner.begin()
@@ -136,7 +108,7 @@ export class Rescan {
     options: DiffOptions,
     confirm?: Confirm,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
-    const { clock } = this.#parts.system
+    const { clock } = this.#context.system
     const comparedSince = new Map<Directory, number>()
     for (let attempt = 1; ; attempt++) {
       const begunAt = clock.now() - CLOCK_SLACK_MS
@@ -166,7 +138,7 @@ export class Rescan {
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
     since: number,
   ): Promise<void> {
-    const { rules, pending } = this.#parts
+    const { rules, pending } = this.#context
     const snapshot = this.#scanner.begin()
     const whole = rules.recursive ? topmost(directories) : directories
     const targets = whole.map((directory) => this.#scanner.target(snapshot, directory))
@@ -183,7 +155,7 @@ export class Rescan {
     // Nothing was compared in directories that had moved: see reconcile().
     if (statAll) for (const directory of directories) pending.failed.list(directory, since)
     // Each is in doubt by itself: a directory above may have moved, and no scan goes into it there, as it has a watch.
-    const { tree } = this.#parts
+    const { tree } = this.#context
     for (const each of directories)
       if (each.parent !== undefined && tree.isAttached(each)) pending.rechecks.add(each.parent, each.name)
     for (const [directory, some] of names)
@@ -197,7 +169,7 @@ export class Rescan {
 
   /** Compares looks at some directories with the tree, and reports the differences. */
   async takeIn(looks: readonly Look[]): Promise<void> {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
     if (current.length === 0) return
     bump(current.map(({ directory }) => directory))
@@ -219,19 +191,19 @@ export class Rescan {
 
   /** Returns what leaves unchanged directories out of a scan. undefined: that cannot be told, or the scan has to go into them for another reason. */
   #mayLeaveOut({ matchByName, isSaved }: DiffOptions): UnchangedDirectories | undefined {
-    const { tree, rules } = this.#parts
+    const { tree, rules } = this.#context
     if (matchByName || isSaved || rules.hidesSome || rules.followsLinks) return undefined
     return new UnchangedDirectories(tree)
   }
 
   #mayBeLazy(top: Directory, { baseline, statAll }: DiffOptions): boolean {
-    const { recursive, hidesSome, followsLinks } = this.#parts.rules
+    const { recursive, hidesSome, followsLinks } = this.#context.rules
     const isPlain = recursive && !hidesSome && !followsLinks
     return baseline && !statAll && isPlain && !top.mount.usesPolling && !top.isListed
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {
-    const { tree, rules, pending, sourceChoice, reporter } = this.#parts
+    const { tree, rules, pending, sourceChoice, reporter } = this.#context
     if (!options.baseline) {
       if (options.since !== Number.POSITIVE_INFINITY) learnNumbers(snapshot, tree, options.since)
       forgetNumbers(snapshot, tree)
@@ -251,16 +223,16 @@ export class Rescan {
 
   /** Drops a snapshot: the watches that the walk has added belong to no directory. */
   #discard({ directories, unclaimed }: Snapshot): undefined {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     for (const { listing } of directories) tree.disown(listing?.wd ?? 0)
     for (const wd of unclaimed) tree.disown(wd)
   }
 
   #conclude(pieces: readonly Reconciled[]): void {
     for (const { status } of pieces) {
-      if (status.trouble !== undefined) this.#parts.reporter.trouble(status.trouble)
-      if (status.outOfWatches !== undefined) this.#parts.watchShortage.note(status.outOfWatches)
-      else if (status.hasAdded) this.#parts.watchShortage.end()
+      if (status.trouble !== undefined) this.#context.reporter.trouble(status.trouble)
+      if (status.outOfWatches !== undefined) this.#context.watchShortage.note(status.outOfWatches)
+      else if (status.hasAdded) this.#context.watchShortage.end()
     }
   }
 }

@@ -1,24 +1,16 @@
 import type { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
-import type { PollScope } from '../poll/poll_scope.ts'
 import type { Coverage } from '../report/coverage.ts'
 import { asWatchError, isStaleMount } from '../report/watch_error.ts'
 import type { Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { EngineContext } from './context.ts'
 
 const STAT_ONLY =
   'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
 
 const AWAITED = 'it is not there yet: the nearest directory above it is watched'
-
-export interface CoverageParts {
-  tree: Tree
-  /** The message about slow polls. */
-  slowness: string | undefined
-  pollScope: Pick<PollScope, 'statsOnly'>
-  links: UncoveredLinks
-}
 
 /** Followed links whose way is not watched, by their directory and their mount. Each link to a directory has its own mount: there may be thousands. */
 export class UncoveredLinks {
@@ -42,15 +34,20 @@ export class UncoveredLinks {
 }
 
 /** @param isThere true: the root is present, or its first listing is under way, whose progress is told as well */
-export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): Coverage[] {
-  const { tree, slowness, pollScope, links } = parts
+export function coverageOf(
+  root: Root,
+  isThere: boolean,
+  links: UncoveredLinks,
+  context: EngineContext,
+): Coverage[] {
+  const { tree, pollInterval, pollScope } = context
   const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
     if (!usesPolling) return why
     const statOnly = base !== undefined && pollScope.statsOnly(base) ? STAT_ONLY : undefined
-    return [why, statOnly, slowness].filter((each) => each !== undefined).join('; ')
+    return [why, statOnly, pollInterval.slowness].filter((each) => each !== undefined).join('; ')
   }
 
-  if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, parts)]
+  if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, links, tree)]
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
@@ -89,7 +86,7 @@ function refusedIn(parent: Directory, tree: Tree): Coverage['uncovered'] {
 }
 
 /** Returns the coverage of a root in another root's tree: its directories are among those of the other. */
-function ofCovered({ path, top }: Root, coverer: Root, { tree, links }: CoverageParts): Coverage {
+function ofCovered({ path, top }: Root, coverer: Root, links: UncoveredLinks, tree: Tree): Coverage {
   const { backend } = (top ?? (coverer.top as Directory)).mount
   let directories = 0
   const uncovered: Coverage['uncovered'] = []

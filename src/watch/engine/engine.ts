@@ -39,13 +39,7 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
-    this.#rootSet = new RootSet({
-      ...this.#rooms,
-      settings,
-      queue: this.#queue,
-      roots: this.#roots,
-      asked: this.#asked,
-    })
+    this.#rootSet = new RootSet(this.#rooms, this.#rooms.firstLook, this.#roots, this.#asked)
   }
 
   /** See {@link RootSet}, as the next three. */
@@ -106,9 +100,8 @@ export class Engine implements InotifyListener {
   }
 
   coverage(): Coverage[] {
-    const { tree, pollInterval, pollScope, links } = this.#rooms
+    const { tree, links } = this.#rooms
     const uncovered = new UncoveredLinks(links.refused(), tree)
-    const parts = { tree, slowness: pollInterval.slowness, pollScope, links: uncovered }
     const { beginning } = this.#rootSet
     const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
     return [...this.#asked].flatMap((path) => {
@@ -116,7 +109,7 @@ export class Engine implements InotifyListener {
       if (root === undefined) return []
       root.dropMounts(tree)
       const isThere = root.isPresent || beginning.includes(root)
-      return coverageOf(root, isThere, parts)
+      return coverageOf(root, isThere, uncovered, this.#rooms)
     })
   }
 

@@ -1,21 +1,9 @@
-import type { Rescan } from '../diff/rescan.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import type { Watching } from '../inotify_instance.ts'
-import type { Settings } from '../options.ts'
 import type { Kind } from '../report/change.ts'
 import type { SeenBefore } from '../roots/root.ts'
 import { watchFile } from '../roots/ways.ts'
 import { Patience } from '../scan/patience.ts'
-import type { WatchSystem } from '../system.ts'
-
-export interface FirstLookParts {
-  system: Pick<WatchSystem, 'lookNow' | 'clock'>
-  settings: Pick<Settings, 'backend' | 'since' | 'followRoots'>
-  inotify: Pick<InotifySource, 'open' | 'watching' | 'hold'>
-  rescan: Pick<Rescan, 'lookAhead' | 'forgetAhead'>
-  watches: Pick<WatchRelease, 'hold' | 'letGo' | 'retire'>
-}
+import type { EngineContext } from './context.ts'
 
 /** The state of a path at the time. */
 export type SeenThen = 'missing' | 'directory' | SeenBefore
@@ -30,12 +18,12 @@ const isNoFile = (kind: Kind | 'missing') => kind === 'missing' || kind === 'dir
  * to look. Directories are walked through, and watched; so are files. It attaches nothing: no event is told until roots are attached.
  */
 export class FirstLook {
-  readonly #parts: FirstLookParts
+  readonly #context: EngineContext
   readonly #seen = new Map<string, SeenThen>()
   #release = () => {}
 
-  constructor(parts: FirstLookParts) {
-    this.#parts = parts
+  constructor(context: EngineContext) {
+    this.#context = context
   }
 
   /**
@@ -45,7 +33,7 @@ export class FirstLook {
    * @returns the first error of the directories that cannot be opened, read or watched
    */
   look(paths: readonly string[], ms: number): unknown {
-    const { system, settings, inotify, watches } = this.#parts
+    const { system, settings, inotify, watches } = this.#context
     // With `since`, differences from what was saved are told anyway.
     if (settings.backend === 'poll' || settings.since !== undefined) return undefined
     const patience = new Patience(system.clock, ms)
@@ -64,7 +52,7 @@ export class FirstLook {
       directories++
       try {
         inotify.open()
-        const isOver = this.#parts.rescan.lookAhead(path, inotify.watching as Watching, patience)
+        const isOver = this.#context.rescan.lookAhead(path, inotify.watching as Watching, patience)
         // The walker does one walk at a time.
         if (!isOver) break
       } catch (error) {
@@ -87,7 +75,7 @@ export class FirstLook {
 
   /** Ends the first look: all is attached, or will not be. Findings left over are out of date, and events are told from now on. */
   async end(): Promise<void> {
-    const { rescan, watches } = this.#parts
+    const { rescan, watches } = this.#context
     this.#seen.clear()
     try {
       await rescan.forgetAhead()
@@ -100,7 +88,7 @@ export class FirstLook {
 
   /** Watches a file from now on: its stat could not tell that it was written within a tick of the clock. undefined: it has no watch. */
   #watchFile(path: string, kind: Kind): SeenBefore | undefined {
-    const { inotify, settings, watches } = this.#parts
+    const { inotify, settings, watches } = this.#context
     try {
       inotify.open()
       const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)

@@ -1,35 +1,12 @@
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import type { Source } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { ForestContext } from '../roots/forest/context.ts'
 import type { FollowedLinks } from '../roots/links/followed_links.ts'
-import type { Hints, PathWatches, Watcher } from '../roots/path_watches.ts'
-import type { Root } from '../roots/root.ts'
+import type { Hints, Watcher } from '../roots/path_watches.ts'
 import { watchFile } from '../roots/ways.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
-import type { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-
-export interface MountedFilesParts {
-  system: Pick<WatchSystem, 'mountedFiles'>
-  tree: Tree
-  looker: Pick<Looker, 'stat'>
-  inotify: Pick<InotifySource, 'instance'>
-  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
-  forest: Pick<RootForest, 'standing'>
-  links: Pick<FollowedLinks, 'ends'>
-  watches: Pick<WatchRelease, 'retire'>
-  reporter: Pick<Reporter, 'report'>
-  /** Roots by their paths: a file that is a root tells of itself. */
-  byPath: ReadonlyMap<string, Root>
-  pathWatches: PathWatches
-}
 
 /** A file that is mounted over a name in a directory of the tree: the directory's watch tells nothing of writes to that file. */
 interface MountedFile extends Watcher {
@@ -43,15 +20,17 @@ interface MountedFile extends Watcher {
 
 /** Files that are mounted by themselves (single-file volumes, a container's /etc/hosts): each has its own watch, or is polled where its mount has no events. */
 export class MountedFiles {
-  readonly #parts: MountedFilesParts
+  readonly #context: ForestContext
+  readonly #links: FollowedLinks
   // By the paths under which they are told.
   #files = new Map<string, MountedFile>()
   #points: readonly string[] | undefined
   #revision = -1
   #lacksSome = false
 
-  constructor(parts: MountedFilesParts) {
-    this.#parts = parts
+  constructor(context: ForestContext, links: FollowedLinks) {
+    this.#context = context
+    this.#links = links
   }
 
   get arePolled(): boolean {
@@ -66,7 +45,7 @@ export class MountedFiles {
 
   /** Watches the mounted files that are in the tree by now, and no others. Costs nothing while no directory and no mount has come or gone. */
   async review(): Promise<void> {
-    const { tree, system, watches, pathWatches } = this.#parts
+    const { tree, system, watches, pathWatches } = this.#context
     const isOther = this.#points === undefined
     if (!isOther && (this.#points?.length === 0 || !(this.#lacksSome || this.#revision !== tree.revision)))
       return
@@ -97,7 +76,7 @@ export class MountedFiles {
   async poll(): Promise<void> {
     const polled = [...this.#files.values()].filter(({ seen }) => seen !== undefined)
     if (polled.length === 0) return
-    const found = await this.#parts.looker.stat(polled.map(({ point }) => point))
+    const found = await this.#context.looker.stat(polled.map(({ point }) => point))
     for (const [i, file] of polled.entries()) {
       const [before, now] = [file.seen, found[i]]
       if (now === undefined || (now !== null && !('kind' in now))) continue
@@ -108,22 +87,22 @@ export class MountedFiles {
   }
 
   #tell({ parent, name }: MountedFile, type: 'modify' | 'attrib', mask: number, source: Source): void {
-    const { tree, reporter } = this.#parts
+    const { tree, reporter } = this.#context
     const entry = tree.isPresent(parent) ? tree.entriesOf(parent).get(name) : undefined
     if (entry === undefined) return
     reporter.report([{ type, path: tree.pathOf(parent, name), kind: entry.kind, mask, source }])
   }
 
   *#find(points: readonly string[]): Generator<MountedFile> {
-    const { forest, links } = this.#parts
+    const { forest } = this.#context
     if (points.length === 0) return
     for (const { isPresent, top, realPath } of forest.standing())
       if (isPresent && top !== undefined) yield* this.#findBelow(top, realPath, points)
-    for (const { base, realPath } of links.ends()) yield* this.#findBelow(base, realPath, points)
+    for (const { base, realPath } of this.#links.ends()) yield* this.#findBelow(base, realPath, points)
   }
 
   *#findBelow(top: Directory, realPath: string, points: readonly string[]): Generator<MountedFile> {
-    const { tree, byPath } = this.#parts
+    const { tree, byPath } = this.#context
     for (const point of points) {
       if (!isWithin(point, realPath)) continue
       const names = point.slice(realPath.length).split('/').filter(Boolean)
@@ -140,7 +119,7 @@ export class MountedFiles {
   }
 
   async #watch(file: MountedFile): Promise<MountedFile> {
-    const { sourceChoice, inotify, looker, pathWatches } = this.#parts
+    const { sourceChoice, inotify, looker, pathWatches } = this.#context
     const choice = await sourceChoice.chooseBelow(file.point).catch(() => undefined)
     if (choice === undefined || 'refused' in choice) return file
     const wd =

@@ -1,58 +1,30 @@
-import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
-import type { Rescan } from '../diff/rescan.ts'
-import type { FollowUp } from '../events/follow_up.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { Translator } from '../events/translator.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { Shortage } from '../report/shortage.ts'
 import { openError } from '../report/watch_error.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
 import { aboutRoot, type Root, reasonOfFinding } from '../roots/root.ts'
-import type { RootMonitor } from '../roots/root_monitor.ts'
-import type { WatchSystem } from '../system.ts'
 import { type Directory, isLinkBase } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-
-export interface OverflowRecoveryParts {
-  system: Pick<WatchSystem, 'clock'>
-  queue: TaskQueue
-  tree: Tree
-  translator: Translator
-  pending: Pending
-  rescan: Pick<Rescan, 'reconcile'>
-  followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'review' | 'recoverFiles' | 'reattach'>
-  forest: Pick<RootForest, 'standing'>
-  inotify: Pick<InotifySource, 'kernelWatches'>
-  watches: Pick<WatchRelease, 'retire'>
-  reporter: Pick<Reporter, 'report'>
-  shortage: Shortage
-}
+import type { EngineContext } from './context.ts'
 
 /** ms from one try to the next. */
 const RETRY_MS = 500
 
 /** Compares, after an overflow, what is there with what is believed, to find the changes that no event has told. */
 export class OverflowRecovery {
-  readonly #parts: OverflowRecoveryParts
+  readonly #context: EngineContext
   // ms since the epoch: changes before then had been told when events were lost.
   #lostSince = 0
   #wake = () => {}
   #stopped = false
 
-  constructor(parts: OverflowRecoveryParts) {
-    this.#parts = parts
+  constructor(context: EngineContext) {
+    this.#context = context
   }
 
   onOverflow(): void {
-    const { translator, pending, reporter } = this.#parts
+    const { translator, pending, reporter } = this.#context
     this.#lostSince = pending.consistentUntil
     reporter.report(translator.giveUp())
-    for (const root of this.#parts.forest.standing().filter(isWatched)) {
+    for (const root of this.#context.forest.standing().filter(isWatched)) {
       root.overflow()
       reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
@@ -60,7 +32,7 @@ export class OverflowRecovery {
 
   /** Recovers as soon as there are threads, descriptors and memory for it. Meanwhile no event is told, and all other work goes on. */
   async recover(): Promise<void> {
-    const { system, queue, shortage } = this.#parts
+    const { system, queue, shortage } = this.#context
     // Findings told before a shortage are true, and the next try finds all others.
     const attempt = () => shortage.unless(this, () => this.#recover())
     while (!this.#stopped && !(await queue.run(attempt)))
@@ -80,10 +52,10 @@ export class OverflowRecovery {
   }
 
   async #recover(): Promise<true> {
-    const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#parts
+    const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#context
     // An overflown root that has come to be polled since has lost events all the same.
     const roots = forest.standing().filter((root) => root.isOverflown || isWatched(root))
-    const startedAt = this.#parts.system.clock.now()
+    const startedAt = this.#context.system.clock.now()
     const since = this.#lostSince - CLOCK_SLACK_MS
     for (const root of roots) root.outdate()
     pending.rechecks.clear()
@@ -121,7 +93,7 @@ export class OverflowRecovery {
 
   /** Compares the tree's watches with the kernel's. An overflow may have swallowed that watches are gone (IN_IGNORED), or left some that nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, pending, watches, inotify, rootMonitor } = this.#parts
+    const { tree, pending, watches, inotify, rootMonitor } = this.#context
     const wds = await inotify.kernelWatches()
     if (wds === undefined) return
     const unwatched = new Set(tree.watchedBut(wds))
@@ -134,7 +106,7 @@ export class OverflowRecovery {
     watches.retire(wds)
     // A root lies in nothing that tells of it either, and nobody would get the events of its watch. A look would not
     // do: another directory at its path may have been given its inode number.
-    for (const root of this.#parts.forest.standing().filter(isWatched))
+    for (const root of this.#context.forest.standing().filter(isWatched))
       if (root.top !== undefined && unwatched.has(root.top))
         await rootMonitor.reattach(root, 'rescan', 'deleted')
   }

@@ -1,58 +1,29 @@
 import { constants } from 'node:os'
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { TaskQueue } from '../../task_queue.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { Translator } from '../events/translator.ts'
-import type { Settings } from '../options.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Reporter } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence, openError } from '../report/watch_error.ts'
-import type { Attacher } from '../roots/attach.ts'
 import type { FileBatch } from '../roots/file_batch.ts'
-import type { CoveredRoots } from '../roots/forest/covered_roots.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
-import type { SavedRoots } from '../roots/forest/saved_roots.ts'
 import { asLost, asRestored, Root } from '../roots/root.ts'
-import type { RootMonitor } from '../roots/root_monitor.ts'
-import type { Rules } from '../rules.ts'
 import type { Since } from '../saved/since.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { EngineContext } from './context.ts'
 import type { FirstLook } from './first_look.ts'
-
-export interface RootSetParts {
-  settings: Pick<Settings, 'initial'>
-  /** By their paths. */
-  roots: Map<string, Root>
-  /** The paths of the roots, and of those still to be added. */
-  asked: Set<string>
-  queue: TaskQueue
-  rules: Pick<Rules, 'hidesByRoot' | 'recursive'>
-  savedRoots: Pick<SavedRoots, 'forsakeCovered'>
-  tree: Tree
-  pending: Pick<Pending, 'work'>
-  translator: Pick<Translator, 'giveUp'>
-  reporter: Reporter
-  attacher: Attacher
-  fileBatch: FileBatch
-  forest: RootForest
-  coveredRoots: CoveredRoots
-  rootMonitor: RootMonitor
-  firstLook: FirstLook
-  inotify: Pick<InotifySource, 'barrier'>
-  since: Since | undefined
-}
 
 const NO_FILES: ReadonlyMap<string, boolean> = new Map()
 
 /** The roots as the caller asks for them: added one at a time or many at once, within the call or behind it, and removed. */
 export class RootSet {
-  readonly #parts: RootSetParts
+  readonly #context: EngineContext
+  readonly #firstLook: FirstLook
+  readonly #roots: Map<string, Root>
+  readonly #asked: Set<string>
   // The root whose first listing is under way: coverage() tells how far that has come.
   #beginning: Root | undefined
   #closed = false
 
-  constructor(parts: RootSetParts) {
-    this.#parts = parts
+  constructor(context: EngineContext, firstLook: FirstLook, roots: Map<string, Root>, asked: Set<string>) {
+    this.#context = context
+    this.#firstLook = firstLook
+    this.#roots = roots
+    this.#asked = asked
   }
 
   /** The roots that are being looked at for the first time. */
@@ -71,10 +42,9 @@ export class RootSet {
    * @returns the first error of the paths that cannot be opened, read or watched
    */
   lookNow(paths: readonly string[], ms: number): unknown {
-    const { asked, firstLook } = this.#parts
     this.#assertOpen()
-    for (const path of paths) asked.add(path)
-    return firstLook.look(paths, ms)
+    for (const path of paths) this.#asked.add(path)
+    return this.#firstLook.look(paths, ms)
   }
 
   /**
@@ -82,8 +52,10 @@ export class RootSet {
    * with InotifyError: the path cannot be opened, listed or watched, or EBADF.
    */
   add(path: string): Promise<void> {
-    return this.#parts.queue.run(async () => {
-      const { settings, roots, asked, forest, since } = this.#parts
+    return this.#context.queue.run(async () => {
+      const { settings, forest, since } = this.#context
+      const roots = this.#roots
+      const asked = this.#asked
       this.#assertOpen()
       if (roots.has(path)) return
       asked.add(path)
@@ -112,16 +84,16 @@ export class RootSet {
    * Adds each path as add() does, whatever the order of the list. Outer roots come first, since they report what lies in them; files come last, together.
    */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { queue, roots, asked, fileBatch, since } = this.#parts
+    const { queue, fileBatch, since } = this.#context
     this.#assertOpen()
-    for (const path of paths) asked.add(path)
+    for (const path of paths) this.#asked.add(path)
     try {
       if (since !== undefined) await this.#openSince(since, paths)
       const files = since === undefined ? fileBatch.filesAmong(paths) : NO_FILES
       const others = paths.filter((path) => !files.has(path))
       for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.add(path)
       if (files.size > 0) await queue.run(() => this.#addFiles(files))
-      for (const path of files.keys()) if (!roots.has(path)) await this.add(path)
+      for (const path of files.keys()) if (!this.#roots.has(path)) await this.add(path)
     } finally {
       since?.close()
       await this.#endFirstLook()
@@ -129,7 +101,7 @@ export class RootSet {
   }
 
   async #openSince(since: Since, paths: readonly string[]): Promise<void> {
-    const { rules, savedRoots } = this.#parts
+    const { rules, savedRoots } = this.#context
     await since.open(paths)
     for (const path of rules.recursive ? paths : []) {
       const [outer] = paths.filter((each) => each !== path && isWithin(path, each))
@@ -138,8 +110,10 @@ export class RootSet {
   }
 
   remove(path: string): Promise<void> {
-    return this.#parts.queue.run(async () => {
-      const { roots, asked, reporter, translator, forest, coveredRoots, attacher } = this.#parts
+    return this.#context.queue.run(async () => {
+      const { reporter, translator, forest, coveredRoots, attacher } = this.#context
+      const roots = this.#roots
+      const asked = this.#asked
       const root = roots.get(path)
       if (root === undefined) return
       reporter.report(translator.giveUp())
@@ -154,15 +128,15 @@ export class RootSet {
   }
 
   async #endFirstLook(): Promise<void> {
-    const { queue, roots, firstLook, inotify, rootMonitor, reporter } = this.#parts
-    const { directories } = firstLook
-    await queue.run(() => firstLook.end())
+    const { queue, inotify, rootMonitor, reporter } = this.#context
+    const { directories } = this.#firstLook
+    await queue.run(() => this.#firstLook.end())
     if (directories.length === 0 || this.#closed) return
     // The ways there are watched by now, and were not at the first look. The events of the ways come first.
     const review = async () => {
       await inotify.barrier()
       await queue.run(async () => {
-        await rootMonitor.review(directories.flatMap((path) => roots.get(path) ?? []))
+        await rootMonitor.review(directories.flatMap((path) => this.#roots.get(path) ?? []))
       })
     }
     void review().catch((error) => {
@@ -172,8 +146,8 @@ export class RootSet {
 
   /** Attaches what is there, or notes that nothing is; and tells what has changed since the first look. */
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, firstLook, reporter } = this.#parts
-    const seen = firstLook.at(root.path)
+    const { settings, reporter } = this.#context
+    const seen = this.#firstLook.at(root.path)
     if (seen === 'missing') return await this.#attachNew(root, isSilent)
     // With `initial` the file is told to be there as it is by now.
     if (typeof seen === 'object' && !settings.initial) root.before = seen
@@ -192,7 +166,7 @@ export class RootSet {
 
   /** Attaches a root at whose path there was nothing: what is there by now is restored, and all in it is new. */
   async #attachNew(root: Root, isSilent: boolean): Promise<void> {
-    const { reporter } = this.#parts
+    const { reporter } = this.#context
     root.explain(asWatchError(openError(-constants.errno.ENOENT, root.path), root.path) as Error)
     let isThere = false
     reporter.withhold()
@@ -207,7 +181,7 @@ export class RootSet {
   /** Returns true if something is there. Rejects if that cannot be watched. */
   async #attachOrExplain(root: Root, isSilent: boolean): Promise<boolean> {
     try {
-      await this.#parts.attacher.attach(root, isSilent)
+      await this.#context.attacher.attach(root, isSilent)
       return true
     } catch (error) {
       if (!isAbsence(error)) throw error
@@ -218,16 +192,16 @@ export class RootSet {
 
   /** @param files see {@link FileBatch.filesAmong} */
   async #addFiles(files: ReadonlyMap<string, boolean>): Promise<void> {
-    const { roots, settings, fileBatch, forest, firstLook } = this.#parts
+    const { settings, fileBatch, forest } = this.#context
     const { initial } = settings
     this.#assertOpen()
-    const fresh = [...files.keys()].filter((path) => !roots.has(path) && this.#mayBeFile(path))
+    const fresh = [...files.keys()].filter((path) => !this.#roots.has(path) && this.#mayBeFile(path))
     const before = (path: string) => {
-      const at = initial ? undefined : firstLook.at(path)
+      const at = initial ? undefined : this.#firstLook.at(path)
       return typeof at === 'object' ? at : undefined
     }
     for (const root of await fileBatch.attach(fresh, files, before)) {
-      roots.set(root.path, root)
+      this.#roots.set(root.path, root)
       forest.admit(root, initial, initial)
     }
     this.#assertOpen()
@@ -235,13 +209,13 @@ export class RootSet {
 
   /** Returns true unless something else was at the path within the call: that would have to be told. */
   #mayBeFile(path: string): boolean {
-    const seen = this.#parts.firstLook.at(path)
+    const seen = this.#firstLook.at(path)
     return seen === undefined || typeof seen === 'object'
   }
 
   /** Lists a covered root anew, which is now watched or not any more: the ignores of its coverer hide more or less below it then. */
   #lookDeeper({ coverer, top }: Root): void {
-    const { rules, tree, pending } = this.#parts
+    const { rules, tree, pending } = this.#context
     if (!rules.hidesByRoot || coverer === undefined || top === undefined) return
     for (const each of tree.within(top)) pending.work.list(each)
   }
@@ -252,7 +226,7 @@ export class RootSet {
 
   #forget(root: Root): void {
     root.vanish()
-    this.#parts.attacher.detach(root)
+    this.#context.attacher.detach(root)
     root.outdate()
   }
 }

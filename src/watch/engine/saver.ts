@@ -1,40 +1,26 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { Root } from '../roots/root.ts'
-import type { Rules } from '../rules.ts'
 import { encodeSaved, type SavedRoot } from '../saved/format.ts'
 import { type Seen, savedDirectories, savedEntry } from '../saved/save.ts'
 import type { Listing } from '../scan/listing.ts'
-import type { WatchSystem } from '../system.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-
-export interface SaverParts {
-  system: Pick<WatchSystem, 'saving'>
-  rules: Rules
-  tree: Tree
-  pending: Pick<Pending, 'consistentUntil' | 'failed'>
-  forest: Pick<RootForest, 'standing'>
-  looker: Pick<Looker, 'see'>
-}
+import type { EngineContext } from './context.ts'
 
 /**
  * Writes down what is believed, which is what has been told: names and inode numbers from the tree, and beside each the stat that a walk
  * sees. The walk may see newer stats than were told, so whatever has changed since the last moment up to which all had been told is in doubt.
  */
 export class Saver {
-  readonly #parts: SaverParts
+  readonly #context: EngineContext
 
-  constructor(parts: SaverParts) {
-    this.#parts = parts
+  constructor(context: EngineContext) {
+    this.#context = context
   }
 
   /** Saves as one task of the engine: nothing is told meanwhile. Rejects if the file cannot be written. */
   async save(path: string): Promise<void> {
-    const { system, pending, forest } = this.#parts
+    const { system, pending, forest } = this.#context
     const { saving } = system
     const toldUntil = pending.consistentUntil - CLOCK_SLACK_MS
     const standing = forest.standing()
@@ -46,7 +32,7 @@ export class Saver {
 
   /** Walks through the directories of which no stat is kept, since their events tell of writes. */
   async #see(roots: readonly Root[]): Promise<Seen> {
-    const { rules, tree, looker } = this.#parts
+    const { rules, tree, looker } = this.#context
     const isWhole = rules.recursive && !rules.hidesSome
     const asked: Directory[] = []
     for (const { isPresent, top } of roots) {
@@ -82,7 +68,7 @@ export class Saver {
   }
 
   async #savedOf(root: Root, seen: Seen, toldUntil: number): Promise<SavedRoot> {
-    const { system, tree, pending } = this.#parts
+    const { system, tree, pending } = this.#context
     const { path, top, file } = root
     const unknown = { type: '', source: '', device: '' }
     const filesystem = await system.saving.filesystemOf(path).catch(() => unknown)

@@ -1,25 +1,6 @@
 import { CoalescedTask } from '../../coalesced_task.ts'
-import type { MountWatch } from '../../mounts/mount_watch.ts'
-import type { TaskQueue } from '../../task_queue.ts'
-import type { FollowUp } from '../events/follow_up.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { RootMonitor } from '../roots/root_monitor.ts'
-import type { WatchSystem } from '../system.ts'
+import type { EngineContext } from './context.ts'
 import { RepeatingTask } from './repeating_task.ts'
-
-export interface SettleParts {
-  system: Pick<WatchSystem, 'clock'>
-  queue: TaskQueue
-  pending: Pending
-  followUp: FollowUp
-  rootMonitor: RootMonitor
-  inotify: InotifySource
-  mountWatch: Pick<MountWatch, 'settled'>
-  polls: RepeatingTask
-  reporter: Reporter
-}
 
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
 const SETTLING_MS = 10
@@ -37,15 +18,17 @@ const REST = 10
  * works, and all of them at once for sync(), with all that no event tells. Nothing wakes up while there is none.
  */
 export class Settle {
-  readonly #parts: SettleParts
+  readonly #context: EngineContext
+  readonly #polls: RepeatingTask
   readonly #settling: RepeatingTask
   readonly #retries: RepeatingTask
   #tookMs = 0
   readonly #syncing = new CoalescedTask(() => this.#sync())
 
-  constructor(parts: SettleParts) {
-    this.#parts = parts
-    const { system, reporter, followUp, pending } = parts
+  constructor(context: EngineContext, polls: RepeatingTask) {
+    this.#context = context
+    this.#polls = polls
+    const { system, reporter, followUp, pending } = context
     const { clock } = system
     const failed = (error: unknown) => reporter.trouble(error)
     this.#settling = new RepeatingTask({
@@ -80,7 +63,7 @@ export class Settle {
   }
 
   async #sync(): Promise<void> {
-    const { inotify } = this.#parts
+    const { inotify } = this.#context
     let overflows = 0
     // The kernel tells that watches were removed; of too many at once it tells by an overflow.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify.overflows !== overflows); i++) {
@@ -90,7 +73,7 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { system, followUp, inotify, mountWatch, pending, polls, queue, rootMonitor } = this.#parts
+    const { system, followUp, inotify, mountWatch, pending, queue, rootMonitor } = this.#context
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
@@ -99,7 +82,7 @@ export class Settle {
     // Before its next try, nobody else tells what works again by now: a look that was under way may have failed, too.
     await this.#retries.now()
     await this.#lookUntilSettled()
-    await polls.now()
+    await this.#polls.now()
     // News of the mount table that came meanwhile are looked at before what comes next.
     await mountWatch.settled()
     // No event tells that an ancestor was renamed, or that a directory was removed in which some process still is.
@@ -109,12 +92,12 @@ export class Settle {
 
   /** Looks until no doubt is left. A look may raise another: of what is above, or was moved meanwhile. While others write, there may always be one. */
   async #lookUntilSettled(): Promise<void> {
-    const { rechecks } = this.#parts.pending
+    const { rechecks } = this.#context.pending
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#settling.now()
   }
 
   async #settle(): Promise<void> {
-    const { system, followUp, inotify, queue, pending } = this.#parts
+    const { system, followUp, inotify, queue, pending } = this.#context
     if (!followUp.isUnsettled) return
     const release = followUp.hold()
     const startedAt = system.clock.now()
@@ -131,7 +114,7 @@ export class Settle {
   }
 
   async #retry(): Promise<void> {
-    const { system, queue, pending } = this.#parts
+    const { system, queue, pending } = this.#context
     const { failed, work } = pending
     if (failed.size === 0) return
     let [began, tried] = [0, 0]

@@ -1,7 +1,9 @@
 import type { MountWatch } from '../../mounts/mount_watch.ts'
 import type { TaskQueue } from '../../task_queue.ts'
 import { warn } from '../../warning.ts'
+import type { DiffContext } from '../diff/context.ts'
 import { Rescan } from '../diff/rescan.ts'
+import type { EventsContext } from '../events/context.ts'
 import { EventHandler } from '../events/event_handler.ts'
 import { FollowUp } from '../events/follow_up.ts'
 import { type InotifyListener, InotifySource } from '../events/inotify_source.ts'
@@ -9,6 +11,7 @@ import { Translator } from '../events/translator.ts'
 import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import { Pending } from '../pending/pending.ts'
+import type { PollContext } from '../poll/context.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
 import { PollScope } from '../poll/poll_scope.ts'
 import { Poller } from '../poll/poller.ts'
@@ -18,25 +21,28 @@ import { Shortage } from '../report/shortage.ts'
 import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
 import { AwaitedRoots } from '../roots/awaited_roots.ts'
+import type { RootsContext } from '../roots/context.ts'
 import { FileBatch } from '../roots/file_batch.ts'
 import { FileRoots } from '../roots/file_roots.ts'
+import type { ForestContext } from '../roots/forest/context.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
 import { RootForest } from '../roots/forest/root_forest.ts'
 import { SavedRoots } from '../roots/forest/saved_roots.ts'
 import { FollowedLinks } from '../roots/links/followed_links.ts'
-import { LinkIndex } from '../roots/links/link_index.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
+import type { SavedContext } from '../saved/context.ts'
 import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { Believed } from './believed.ts'
+import type { EngineContext } from './context.ts'
 import { FirstLook } from './first_look.ts'
 import { MountedFiles } from './mounted_files.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
@@ -77,177 +83,54 @@ export function wire({
   const sourceChoice = new SourceChoice(system, settings)
   const expansions = settings.expand ? new Expansions() : undefined
   const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
-  const pending = new Pending(tree, system.clock.now())
   const reporter = new Reporter(settings, system.clock, listener, expansions)
+  const shortage = new Shortage(reporter)
+  const watchShortage = new WatchShortage(reporter)
   const inotify = new InotifySource(system, inotifyListener)
+  const pending = new Pending(tree, system.clock.now())
+  const saved: SavedContext = { settings, system, rules, sourceChoice, reporter, tree }
+  const diff: DiffContext = { ...saved, pending, inotify, shortage, watchShortage }
+
+  const rescan = new Rescan(diff)
+  const inEvents: EventsContext = { ...diff, inotify, rescan, looker: rescan.looker }
+  const translator = new Translator(inEvents)
+  const followUp = new FollowUp(inEvents, translator)
+  const events = new EventHandler(inEvents, translator, followUp)
 
   const pathWatches = new PathWatches()
-  const watches = new WatchRelease(tree, inotify, pathWatches)
-
-  const watchShortage = new WatchShortage(reporter)
-  const rescan = new Rescan({
-    settings,
-    system,
-    rules,
-    tree,
-    pending,
-    inotify,
-    sourceChoice,
-    reporter,
-    watchShortage,
-  })
-  const { looker } = rescan
-  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches })
-  const translator = new Translator(tree, rules, pending)
-  const shortage = new Shortage(reporter)
-  const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
-  const events = new EventHandler({ tree, translator, looker, rules, pending, reporter, shortage, followUp })
-
-  const coverings = new Coverings({ tree, rules, byPath })
-  const forest = new RootForest({
-    tree,
-    rules,
-    pending,
-    watches,
-    reporter,
-    byPath,
-    coverings,
-    pathWatches,
-  })
-  const coveredRoots = new CoveredRoots({ tree, forest, coverings, reporter })
-  const paths = new RootPaths({ system, sourceChoice, settings })
-  const files = new FileRoots({
-    system,
-    paths,
-    inotify,
-    pathWatches,
-    byPath,
-    watches,
-    coverings,
-    sourceChoice,
-    watchShortage,
-    reporter,
-  })
-  const links = new FollowedLinks({
-    system,
-    rules,
-    tree,
-    pending,
-    sourceChoice,
-    watchShortage,
-    looker,
-    inotify,
-    linkIndex: new LinkIndex(pathWatches),
-    watches,
-    reporter,
-    shortage,
-  })
-  const since =
-    settings.since === undefined
-      ? undefined
-      : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
-  const awaited = new AwaitedRoots({ settings, system, paths, pathWatches, watches, inotify })
-  const savedRoots = new SavedRoots({ since, settings, tree, forest, coverings, paths, reporter })
-  const attacher = new Attacher({
-    awaited,
-    savedRoots,
-    settings,
-    paths,
-    tree,
-    sourceChoice,
-    rescan,
-    inotify,
-    coverings,
-    forest,
-    files,
-    pathWatches,
-    watches,
-    watchShortage,
-    mountWatch,
-    reporter,
-  })
-  const fileBatch = new FileBatch({
-    system,
-    paths,
-    looker,
-    settings,
-    attacher,
-    sourceChoice,
-    inotify,
-    files,
-    coverings,
-    watchShortage,
-  })
-  const rootMonitor = new RootMonitor({
-    system,
-    tree,
+  const inRoots: RootsContext = {
+    ...inEvents,
     translator,
-    pending,
-    looker,
-    files,
-    attacher,
-    mountWatch,
-    forest,
-    reporter,
-  })
-
-  const mountedFiles = new MountedFiles({
-    system,
-    tree,
-    looker,
-    inotify,
-    sourceChoice,
-    forest,
-    links,
-    watches,
-    reporter,
-    byPath,
+    watches: new WatchRelease(tree, inotify, pathWatches),
     pathWatches,
-  })
-  const submounts = new Submounts({
-    tree,
-    pending,
-    rootMonitor,
-    links,
-    forest,
+    paths: new RootPaths(inEvents),
+    mountWatch,
     byPath,
-    mountedFiles,
-  })
-  const overflowRecovery = new OverflowRecovery({
-    system,
-    queue,
-    tree,
-    translator,
-    pending,
-    rescan,
-    followUp,
-    rootMonitor,
-    forest,
-    inotify,
-    watches,
-    reporter,
-    shortage,
-  })
+    since: settings.since === undefined ? undefined : new Since(saved, settings.since),
+  }
+  const coverings = new Coverings(inRoots)
+  const inForest: ForestContext = { ...inRoots, coverings, forest: new RootForest(inRoots, coverings) }
+  const files = new FileRoots(inForest)
+  const links = new FollowedLinks(inRoots)
+  const savedRoots = new SavedRoots(inForest)
+  const attacher = new Attacher(inForest, files, savedRoots, new AwaitedRoots(inRoots))
+  const rootMonitor = new RootMonitor(inForest, files, attacher)
+  const mountedFiles = new MountedFiles(inForest, links)
+
   const pollInterval = new PollInterval(settings.interval, warnOfSlowPolls)
-  const pollScope = new PollScope({ settings, rules, tree, forest, files, links, mountedFiles })
-  const poller = new Poller({
-    system,
-    settings,
+  const inPoll: PollContext = {
+    ...inForest,
     queue,
-    tree,
-    scope: pollScope,
-    links,
-    mountedFiles,
     events,
     followUp,
-    rescan,
+    files,
+    links,
+    mountedFiles,
     rootMonitor,
-    forest,
-    inotify,
-    reporter,
-    shortage,
     pollInterval,
-  })
+  }
+  const pollScope = new PollScope(inPoll)
+  const poller = new Poller(inPoll, pollScope)
   const polls = new RepeatingTask({
     every: () => pollInterval.rest,
     clock: system.clock,
@@ -257,51 +140,27 @@ export function wire({
     pollIdle: () => poller.pollIdle(),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
-  const believed = new Believed(tree, byPath, queue)
-  const saver = new Saver({ system, rules, tree, pending, forest, looker })
-  const settle = new Settle({
-    system,
-    queue,
-    pending,
-    followUp,
-    rootMonitor,
-    inotify,
-    mountWatch,
-    polls,
-    reporter,
-  })
-  return {
-    rules,
-    tree,
-    pending,
-    reporter,
-    inotify,
-    pathWatches,
-    watches,
-    rescan,
-    firstLook,
-    translator,
-    events,
-    followUp,
-    forest,
-    coveredRoots,
-    files,
-    links,
-    attacher,
-    fileBatch,
-    rootMonitor,
-    submounts,
-    mountedFiles,
-    overflowRecovery,
-    pollInterval,
+
+  const engine: EngineContext = {
+    ...inPoll,
     pollScope,
+    attacher,
+    fileBatch: new FileBatch(inForest, files, attacher),
+    coveredRoots: new CoveredRoots(inForest),
+    savedRoots,
+  }
+  return {
+    ...engine,
+    rules,
+    firstLook: new FirstLook(engine),
+    mountedFiles,
+    submounts: new Submounts(engine, mountedFiles),
+    overflowRecovery: new OverflowRecovery(engine),
+    saver: new Saver(engine),
+    settle: new Settle(engine, polls),
+    believed: new Believed(tree, byPath, queue),
     poller,
     polls,
-    settle,
-    believed,
-    since,
-    savedRoots,
-    saver,
   }
 }
 

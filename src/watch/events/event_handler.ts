@@ -1,31 +1,15 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { Shortage } from '../report/shortage.ts'
-import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import { BatchView, type OpenNames } from './batch_view.ts'
+import type { EventsContext } from './context.ts'
 import type { FollowUp } from './follow_up.ts'
 import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
 import { findUnfinishedExchange } from './unfinished_exchange.ts'
 import { GONE } from './watch_mask.ts'
-
-export interface EventHandlerParts {
-  tree: Tree
-  translator: Translator
-  looker: Pick<Looker, 'look'>
-  rules: Rules
-  pending: Pending
-  reporter: Pick<Reporter, 'report'>
-  shortage: Shortage
-  followUp: Pick<FollowUp, 'noteEvents' | 'list'>
-}
 
 /** The roots that an event reports as gone, moved or unmounted. */
 export interface GoneRoots {
@@ -44,18 +28,22 @@ export interface GoneRoots {
  * has reported. Where an event leaves a doubt, the name is looked at.
  */
 export class EventHandler {
-  readonly #parts: EventHandlerParts
+  readonly #context: EventsContext
+  readonly #translator: Translator
+  readonly #followUp: FollowUp
   #recorded: Map<Directory, Set<string>> | undefined
   // The events held back: from the first event of an exchange on whose rest is still to be read.
   #unfinished: BatchSlice | undefined
 
-  constructor(parts: EventHandlerParts) {
-    this.#parts = parts
+  constructor(context: EventsContext, translator: Translator, followUp: FollowUp) {
+    this.#context = context
+    this.#translator = translator
+    this.#followUp = followUp
   }
 
   /** Handles events up to the first by which roots are gone, and returns these roots. The caller records the lost ones, and calls {@link goOn} for the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
-    this.#parts.followUp.noteEvents()
+    this.#followUp.noteEvents()
     const read = { batch, start, end }
     const held = this.#takeUnfinished()
     return this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
@@ -91,7 +79,7 @@ export class EventHandler {
   /** Handles an overflow: the events held back are lost with it, and so may be those that looks were ahead of. The rescan finds their changes. */
   onOverflow(): void {
     this.#unfinished = undefined
-    this.#parts.pending.unconfirmed.revert()
+    this.#context.pending.unconfirmed.revert()
   }
 
   #takeUnfinished(): BatchSlice | undefined {
@@ -102,7 +90,7 @@ export class EventHandler {
 
   /** @param mayWait true: the next read may complete an exchange at the end of these */
   async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
     for (let i = start; i < end; i++) {
       if (!(batch.mask(i) & GONE)) continue
@@ -128,7 +116,7 @@ export class EventHandler {
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     return new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       // These events change what is known of the directories, and no poll has found it so.
@@ -138,12 +126,12 @@ export class EventHandler {
   }
 
   async #look(open: OpenNames): Promise<void> {
-    const { looker, pending, shortage } = this.#parts
+    const { looker, pending, shortage } = this.#context
     if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
   }
 
   #beginOfUnfinished(index: BatchView): number | undefined {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     return findUnfinishedExchange(index, {
       mayBeThere: (i) => tree.at(index.batch.wd(i)).length > 0 && index.seen(i) !== null,
       isBelieved: (wd, name) => tree.at(wd).some((directory) => tree.entriesOf(directory).has(name)),
@@ -151,13 +139,13 @@ export class EventHandler {
   }
 
   #tell(index: BatchView): OpenNames {
-    const { translator, reporter } = this.#parts
+    const { reporter } = this.#context
     const { batch } = index
     // After the look: a poll that began during the look may have listed something older.
     if (this.#recorded !== undefined) this.#record(index, this.#recorded)
     // The names looked at, too: a look of the recheck queue that is under way may be older.
     this.#speakOf(index)
-    reporter.report(translator.translate(index))
+    reporter.report(this.#translator.translate(index))
     for (const i of index.gone) if (index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     return index.open
   }
@@ -165,11 +153,11 @@ export class EventHandler {
   /** Does what follows from translated events: takes names into doubt, and lists directories. */
   async #follow(told: OpenNames | undefined): Promise<void> {
     if (told !== undefined) this.#weigh(told)
-    await this.#parts.followUp.list()
+    await this.#followUp.list()
   }
 
   #onSelf(wd: number, mask: number): void {
-    const { tree, pending } = this.#parts
+    const { tree, pending } = this.#context
     for (const directory of tree.at(wd)) {
       const { parent, name } = directory
       if (mask & IN_IGNORED) tree.loseWatch(directory)
@@ -179,7 +167,7 @@ export class EventHandler {
   }
 
   #speakOf({ named }: BatchView): void {
-    const { tree, pending } = this.#parts
+    const { tree, pending } = this.#context
     if (pending.rechecks.isEmpty) return
     for (const [wd, names] of named) {
       for (const directory of tree.at(wd))
@@ -189,7 +177,7 @@ export class EventHandler {
 
   /** Takes names into doubt if what was seen after their events does not fit what is known. */
   #weigh(open: OpenNames): void {
-    const { tree, pending } = this.#parts
+    const { tree, pending } = this.#context
     const { moves, rechecks, unconfirmed } = pending
     for (const [wd, names] of open) {
       for (const directory of tree.at(wd)) {
@@ -215,7 +203,7 @@ export class EventHandler {
     believed: Entry | undefined,
     found: Entry | null | undefined,
   ): boolean {
-    const { rules, tree } = this.#parts
+    const { rules, tree } = this.#context
     if (found === undefined) return false
     if (found === null) return believed === undefined
     if (believed === undefined)
@@ -227,7 +215,7 @@ export class EventHandler {
   #record(index: BatchView, recorded: Map<Directory, Set<string>>): void {
     for (let i = index.start; i < index.end; i++) {
       const name = index.name(i)
-      for (const directory of name === '' ? [] : this.#parts.tree.at(index.batch.wd(i))) {
+      for (const directory of name === '' ? [] : this.#context.tree.at(index.batch.wd(i))) {
         const names = recorded.get(directory)
         if (names === undefined) recorded.set(directory, new Set([name]))
         else names.add(name)

@@ -1,36 +1,24 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Look, Rescan } from '../diff/rescan.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
+import type { Look } from '../diff/rescan.ts'
 import type { NamesOf } from '../pending/dirty_set.ts'
-import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Questions } from '../pending/recheck_queue.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { Shortage } from '../report/shortage.ts'
 import { mayPass } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { EventsContext } from './context.ts'
 import type { Translator } from './translator.ts'
-
-export interface FollowUpParts {
-  tree: Tree
-  translator: Translator
-  rescan: Pick<Rescan, 'list' | 'takeIn'>
-  looker: Pick<Looker, 'lookAt'>
-  pending: Pending
-  reporter: Pick<Reporter, 'report'>
-  shortage: Shortage
-}
 
 /** Does what events have left to be done: lists directories, looks again at names in doubt, and gives up renames whose other half does not come. */
 export class FollowUp {
-  readonly #parts: FollowUpParts
+  readonly #context: EventsContext
+  readonly #translator: Translator
   // True: events have come since the last hold().
   #isActive = false
 
-  constructor(parts: FollowUpParts) {
-    this.#parts = parts
+  constructor(context: EventsContext, translator: Translator) {
+    this.#context = context
+    this.#translator = translator
   }
 
   /** Notes that events have come, which may leave something open. */
@@ -40,7 +28,7 @@ export class FollowUp {
 
   /** Takes the present departures and listings. Returns what to call at the next mark in the queue, when all their events have been reported. */
   hold(): () => Promise<void> {
-    const { translator, pending, reporter } = this.#parts
+    const { pending, reporter } = this.#context
     const { movedBetween, rechecks, scans } = pending
     const pendingMoves: PendingMove[] = [...pending.moves]
     const releaseScans = scans.hold()
@@ -50,7 +38,7 @@ export class FollowUp {
     this.#isActive = false
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
-      reporter.report(translator.giveUp(pendingMoves))
+      reporter.report(this.#translator.giveUp(pendingMoves))
       // After the events held back: they are older than the listings that have shown their results.
       releaseScans()
       confirm()
@@ -60,7 +48,7 @@ export class FollowUp {
 
   /** Returns what to call at the next mark in the queue: it takes back what looks have shown and no event has reported by then. */
   holdLooks(): () => void {
-    const { moves, unconfirmed } = this.#parts.pending
+    const { moves, unconfirmed } = this.#context.pending
     return unconfirmed.hold(
       (directory, name) => moves.from(directory, name) !== undefined || moves.above(directory) !== undefined,
     )
@@ -71,7 +59,7 @@ export class FollowUp {
    * translated. Otherwise the look is ahead of the events, and is repeated.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { pending, looker, shortage } = this.#parts
+    const { pending, looker, shortage } = this.#context
     const { rechecks } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
@@ -82,7 +70,7 @@ export class FollowUp {
   }
 
   async #answer(questions: Questions, seen: ReadonlyMap<Directory, Listing>): Promise<void> {
-    const { pending, rescan, tree, shortage, translator, reporter } = this.#parts
+    const { pending, rescan, tree, shortage, reporter } = this.#context
     const { rechecks } = pending
     if (!rechecks.end(questions)) return
     const found: Look[] = []
@@ -98,12 +86,12 @@ export class FollowUp {
       return true
     })
     for (const { directory } of isTaken ? found : []) this.#settle(directory)
-    reporter.report(translator.goOnWhereFound())
+    reporter.report(this.#translator.goOnWhereFound())
   }
 
   /** Returns true if a listing shows what is in a directory. If not, the directory is put in doubt itself, or is to be listed, or cannot be looked into. */
   #mayCount(directory: Directory, listing: Listing): boolean {
-    const { pending } = this.#parts
+    const { pending } = this.#context
     const { rechecks, moves } = pending
     const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
     if (listing.isGone || isAnother || moves.above(directory) !== undefined) {
@@ -123,13 +111,13 @@ export class FollowUp {
   }
 
   #settle(directory: Directory): void {
-    const { pending, translator, reporter } = this.#parts
-    reporter.report(translator.tellWritten(directory, pending.rechecks.settle(directory)))
+    const { pending, reporter } = this.#context
+    reporter.report(this.#translator.tellWritten(directory, pending.rechecks.settle(directory)))
   }
 
   /** Cancels departures of entries that the look has seen in place, as all earlier events are translated; and notes swapped names where no entry is known. */
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
-    const { tree, translator, pending, reporter } = this.#parts
+    const { tree, pending, reporter } = this.#context
     const { moves, rechecks } = pending
     const swapped = [...rechecks.swappedIn(directory)].filter((name) => !spoken.has(name))
     if ((moves.size === 0 && swapped.length === 0) || !tree.isAttached(directory)) return
@@ -139,7 +127,7 @@ export class FollowUp {
       const believed = tree.entriesOf(directory).get(name)
       const isLink = believed instanceof Directory && isLinkBase(believed)
       const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
-      if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
+      if (isBack && !spoken.has(name)) reporter.report(this.#translator.keep(directory, name))
     }
     const believed = tree.entriesOf(directory)
     for (const name of swapped)
@@ -147,7 +135,7 @@ export class FollowUp {
   }
 
   get isUnsettled(): boolean {
-    const { moves, scans, rechecks, unconfirmed, work } = this.#parts.pending
+    const { moves, scans, rechecks, unconfirmed, work } = this.#context.pending
     const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
     return this.#isActive || isOpen || !unconfirmed.isEmpty || !work.isEmpty
   }
@@ -158,14 +146,14 @@ export class FollowUp {
    * what is known costs nothing.
    */
   #doubtMoved(moved: readonly Directory[]): void {
-    const { rechecks, scans } = this.#parts.pending
+    const { rechecks, scans } = this.#context.pending
     if (moved.length === 0) return
     for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
   }
 
   /** Lists the directories that are new or may be others now, and looks at names. */
   async list(): Promise<void> {
-    const { tree, pending, shortage, translator, reporter } = this.#parts
+    const { tree, pending, shortage, reporter } = this.#context
     const { work, moves } = pending
     if (work.isEmpty) return
     // A directory on its way is listed where it arrives.
@@ -177,7 +165,7 @@ export class FollowUp {
       await this.#list(directories, names)
       return true
     })
-    reporter.report(translator.goOnWhereFound())
+    reporter.report(this.#translator.goOnWhereFound())
     if (done) return
     for (const [directory, since] of directories) work.list(directory, since)
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)
@@ -185,7 +173,7 @@ export class FollowUp {
 
   /** Makes a scan for each `since`, the earliest first: else an entry that another scan reports as new would be reported as written as well. */
   async #list(directories: ReadonlyMap<Directory, number>, names: NamesOf): Promise<void> {
-    const { tree, rescan } = this.#parts
+    const { tree, rescan } = this.#context
     const isPresent = ([directory]: [Directory, unknown]) => tree.isPresent(directory)
     const moments = new Set(directories.values())
     if (names.size > 0) moments.add(Number.POSITIVE_INFINITY)

@@ -1,21 +1,11 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
-import type { Pending } from '../pending/pending.ts'
 import type { HeldEvent, PendingMove, Place } from '../pending/pending_moves.ts'
-import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
+import type { TranslatorContext } from './context.ts'
 import type { Reading } from './reading.ts'
-
-export interface RenamesParts {
-  tree: Tree
-  rules: Rules
-  pending: Pending
-  reading: Reading
-  editor: TreeEditor
-}
 
 /** An event of the batch at hand whose turn has come. */
 export interface DueEvent extends HeldEvent {
@@ -26,7 +16,9 @@ const NONE: readonly HeldEvent[] = []
 
 /** Pairs the two halves of a rename by cookie, never by adjacency: other events come between them, and a read may end there. */
 export class Renames {
-  readonly #parts: RenamesParts
+  readonly #context: TranslatorContext
+  readonly #editor: TreeEditor
+  readonly #reading: Reading
   // The events held back of entries that are not on their way any more.
   #released: readonly HeldEvent[] = NONE
   // By directory, the name at which an entry has come over another, if nothing was moved, made or removed there since:
@@ -34,8 +26,10 @@ export class Renames {
   // `from`: undefined for an entry from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
-  constructor(parts: RenamesParts) {
-    this.#parts = parts
+  constructor(context: TranslatorContext, editor: TreeEditor, reading: Reading) {
+    this.#context = context
+    this.#editor = editor
+    this.#reading = reading
   }
 
   /** Takes the events that are to be translated now: they were held back while their directory was on its way. */
@@ -50,25 +44,25 @@ export class Renames {
    * translated before.
    */
   vacate(directory: Directory, name: string, arriving: number | undefined): DueEvent | undefined {
-    const { tree, pending, reading } = this.#parts
+    const { tree, pending } = this.#context
     const departed = pending.moves.from(directory, name)
     // The entry may come back to the name that it left.
     if (departed === undefined || departed.cookie === arriving) return undefined
     // Its arrival, queued later, is translated first: else a reader would take the new entry for the moved one.
-    const arrival = reading.arrival(departed.cookie)
+    const arrival = this.#reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
     // The directory where it arrives may itself be on its way.
     if (arrival === undefined || to === undefined || pending.moves.above(to) !== undefined) {
       this.giveUp(departed)
       return undefined
     }
-    reading.done(arrival.i)
+    this.#reading.done(arrival.i)
     const { i, mask, name: as } = arrival
     return { directory: to, i, mask, cookie: departed.cookie, name: as }
   }
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    const { tree, pending } = this.#parts
+    const { tree, pending } = this.#context
     const last = this.#cameOver.get(directory)
     const over = last?.name === name ? last : undefined
     this.#cameOver.delete(directory)
@@ -89,7 +83,7 @@ export class Renames {
 
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
-    const { tree, rules, pending, editor } = this.#parts
+    const { tree, rules, pending } = this.#context
     const pendingMove = pending.moves.of(cookie)
     const known = tree.entriesOf(directory).get(name)
     this.#cameOver.delete(directory)
@@ -106,7 +100,7 @@ export class Renames {
       return false
     }
     const { kind } = pendingMove.entry
-    if (rules.hidesSome && rules.hides(editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
+    if (rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
     else this.#pair(pendingMove, directory, i, mask, name)
     return true
   }
@@ -118,13 +112,13 @@ export class Renames {
 
   /** Cancels a departure: the entry has not left after all. */
   keep(pendingMove: PendingMove): void {
-    this.#parts.pending.moves.delete(pendingMove)
+    this.#context.pending.moves.delete(pendingMove)
     this.#release(pendingMove)
   }
 
   /** Ends a departure for which no arrival will come: the entry has left the tree. */
   giveUp(pendingMove: PendingMove): void {
-    const { pending, editor } = this.#parts
+    const { pending } = this.#context
     const { directory, name, entry, mask } = pendingMove
     const counts = pending.moves.counts(pendingMove)
     pending.moves.delete(pendingMove)
@@ -139,22 +133,22 @@ export class Renames {
     if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
     pending.scans.noteEvent(directory, name, entry)
-    editor.delete({ directory, name, entry }, mask)
+    this.#editor.delete({ directory, name, entry }, mask)
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, pending, reading, editor } = this.#parts
+    const { tree, pending } = this.#context
     const { moves, rechecks, scans, unconfirmed, failed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
-    let wayBack = known && reading.wayBack(i, entry, known)
+    let wayBack = known && this.#reading.wayBack(i, entry, known)
     if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {
       // The known entry goes to an ignored name: it is reported as deleted.
-      reading.done(wayBack.leaving)
-      reading.done(wayBack.arriving)
+      this.#reading.done(wayBack.leaving)
+      this.#reading.done(wayBack.arriving)
       unconfirmed.take(directory, name)
-      editor.delete({ directory, name, entry: known }, wayBack.mask)
+      this.#editor.delete({ directory, name, entry: known }, wayBack.mask)
       known = undefined
       wayBack = undefined
     }
@@ -163,7 +157,7 @@ export class Renames {
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
-    const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i) : undefined
+    const seen = wayBack === undefined && !isLateWayBack ? this.#reading.seen(i) : undefined
     // An entry that may be the other one of an exchange stays as reported, not as a look ahead of the events has shown
     // it: else the recheck would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
@@ -184,13 +178,18 @@ export class Renames {
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
     if (known !== undefined && wayBack !== undefined) {
-      reading.done(wayBack.leaving)
-      reading.done(wayBack.arriving)
+      this.#reading.done(wayBack.leaving)
+      this.#reading.done(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
-      editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
+      this.#editor.exchange(
+        pendingMove,
+        { directory, name, entry: known },
+        [placed, back],
+        both | wayBack.mask,
+      )
       this.#hasMoved(back, directory, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
-        editor.alter('modify', pendingMove.directory, pendingMove.name, back)
+        this.#editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       // The events may be older than a listing: then its entries are not where the events say.
       scans.noteEvent(directory, name, known)
       scans.noteEvent(pendingMove.directory, pendingMove.name, entry)
@@ -198,9 +197,9 @@ export class Renames {
       this.#leaveTwins(pendingMove)
     } else {
       scans.noteEvent(directory, name, known)
-      editor.rename(pendingMove, directory, name, placed, both)
+      this.#editor.rename(pendingMove, directory, name, placed, both)
     }
-    if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
+    if (isUntold && placed.kind !== 'directory') this.#editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // This may be an exchange with an entry outside, or one whose other half comes too late: see findExchange.
     const isOver = known instanceof Directory
@@ -223,7 +222,7 @@ export class Renames {
 
   /** Ends the departures by other paths of the same wd: the exchange has filled their places there as well, and no more events will report that. */
   #leaveTwins({ cookie }: PendingMove): void {
-    const { moves, rechecks } = this.#parts.pending
+    const { moves, rechecks } = this.#context.pending
     for (let twin = moves.of(cookie); twin !== undefined; twin = moves.of(cookie)) {
       rechecks.add(twin.directory, twin.name)
       // A file may be written where it is now and be back before the recheck: no event would report that at this name.
@@ -237,15 +236,15 @@ export class Renames {
    * A file without an inode number was reported as made or written by an event, and all that was done to it since by other events.
    */
   #mayBeShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
-    const { scans } = this.#parts.pending
+    const { scans } = this.#context.pending
     if (!scans.isAheadOf(directory) || entry.ino === 0) return false
     const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
     return (isSeen && mayBeSame(known, entry)) || scans.hadShown(directory, name, entry)
   }
 
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {
-    const { rules, editor } = this.#parts
-    return rules.hidesSome && rules.hides(editor.pathOf(directory, name), kind)
+    const { rules } = this.#context
+    return rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)
   }
 
   /** Releases the events that were held back while an entry was on its way. */
@@ -271,7 +270,7 @@ export class Renames {
     seen: Entry | null | undefined,
     isInDoubt: boolean,
   ): Entry {
-    const { unconfirmed } = this.#parts.pending
+    const { unconfirmed } = this.#context.pending
     if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
     const isKindEnough = keepsStat(directory) && !isInDoubt
@@ -283,7 +282,7 @@ export class Renames {
 
   /** Lists a moved directory if needed: other paths may be ignored below its new name, and a listing by its old name has not found it. */
   #hasMoved(entry: Entry, from: Directory, directory: Directory, name: string): void {
-    const { tree, rules, pending } = this.#parts
+    const { tree, rules, pending } = this.#context
     // A relative link may lead elsewhere from here.
     if (isSymlink(entry) && rules.followsLinks) pending.work.look(directory, name)
     if (!(entry instanceof Directory)) return

@@ -18,6 +18,7 @@ import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
+import type { TranslatorContext } from './context.ts'
 import { otherCase } from './other_case.ts'
 import { READ_EARLIER, Reading } from './reading.ts'
 import { Renames } from './renames.ts'
@@ -32,12 +33,12 @@ export class Translator {
   readonly #renames: Renames
   readonly #reading = new Reading()
 
-  constructor(tree: Tree, rules: Rules, pending: Pending) {
+  constructor({ tree, rules, pending }: TranslatorContext) {
     this.#tree = tree
     this.#rules = rules
     this.#pending = pending
     this.#editor = new TreeEditor(tree, 'inotify')
-    this.#renames = new Renames({ tree, rules, pending, reading: this.#reading, editor: this.#editor })
+    this.#renames = new Renames({ tree, rules, pending }, this.#editor, this.#reading)
   }
 
   /** Cancels a departure: the known entry has not left this name after all. Translates the events held back of it. */

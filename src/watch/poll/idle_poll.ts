@@ -1,32 +1,29 @@
 import type { Scanner } from '../diff/snapshot/scanner.ts'
 import type { Snapshot } from '../diff/snapshot/snapshot.ts'
-import type { Settings } from '../options.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { PollInterval } from './poll_interval.ts'
+import type { PollContext } from './context.ts'
 import { POLL, type PollScope } from './poll_scope.ts'
-
-export interface IdlePollParts {
-  walker: TreeWalker
-  scanner: Scanner
-  scope: PollScope
-  pollInterval: PollInterval
-  settings: Pick<Settings, 'interval'>
-}
 
 /**
  * Polls by the walker's thread alone while nothing changes: JavaScript sleeps. It owns the listing that
  * has ended it, which is the first of the next poll, and does not know whether there is more to be done.
  */
 export class IdlePoll {
-  readonly #parts: IdlePollParts
+  readonly #context: PollContext
+  readonly #scope: PollScope
+  readonly #walker: TreeWalker
+  readonly #scanner: Scanner
   #running: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
   // The listing that has ended it, and its directories.
   #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
 
-  constructor(parts: IdlePollParts) {
-    this.#parts = parts
+  constructor(context: PollContext, scope: PollScope, walker: TreeWalker, scanner: Scanner) {
+    this.#context = context
+    this.#scope = scope
+    this.#walker = walker
+    this.#scanner = scanner
   }
 
   /** Resolves with true if something has changed. */
@@ -42,7 +39,7 @@ export class IdlePoll {
   interrupt(): void {
     if (this.#running === undefined) return
     this.#running.isInterrupted = true
-    this.#parts.walker.cancel()
+    this.#walker.cancel()
   }
 
   /** Resolves when the walker is free. */
@@ -62,19 +59,19 @@ export class IdlePoll {
     this.#found = undefined
     const isSame = found?.directories.length === directories.length
     return isSame && directories.every((each, i) => each === found.directories[i])
-      ? this.#parts.scanner.snapshotOf(directories, found.listings, POLL)
+      ? this.#scanner.snapshotOf(directories, found.listings, POLL)
       : undefined
   }
 
   async #run(running: { isInterrupted: boolean }): Promise<boolean> {
-    const { walker, scanner, scope, pollInterval, settings } = this.#parts
+    const { pollInterval, settings } = this.#context
     try {
-      const directories = scope.directories().bases
+      const directories = this.#scope.directories().bases
       const requests = directories.map((base) => ({
-        ...scanner.requestFor(base, POLL),
-        statOnly: scope.statsOnly(base),
+        ...this.#scanner.requestFor(base, POLL),
+        statOnly: this.#scope.statsOnly(base),
       }))
-      const listings = await walker.pollIdle(requests, pollInterval.rest, settings.interval)
+      const listings = await this.#walker.pollIdle(requests, pollInterval.rest, settings.interval)
       if (running.isInterrupted) return false
       pollInterval.settle()
       // Polls have become too slow to go on like this.

@@ -1,24 +1,9 @@
 import { topmost } from '../diff/rescan.ts'
 import type { ScanOptions } from '../diff/snapshot/scanner.ts'
-import type { Settings } from '../options.ts'
-import type { FileRoots } from '../roots/file_roots.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
-import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import type { Root } from '../roots/root.ts'
-import type { Rules } from '../rules.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import { isAtomicLayout } from './atomic_writer.ts'
-
-export interface PollScopeParts {
-  tree: Tree
-  forest: Pick<RootForest, 'standing'>
-  files: Pick<FileRoots, 'arePolled'>
-  links: Pick<FollowedLinks, 'arePolled'>
-  mountedFiles: { readonly arePolled: boolean }
-  settings: Pick<Settings, 'hash'>
-  rules: Rules
-}
+import type { PollContext } from './context.ts'
 
 /** The options by which polls list directories. */
 export const POLL: ScanOptions = { isPoll: true }
@@ -34,28 +19,28 @@ export interface PolledDirectories {
 
 /** Tells what is polled, by the beliefs of the moment. It changes nothing, and does not know when a poll is due. */
 export class PollScope {
-  readonly #parts: PollScopeParts
+  readonly #context: PollContext
 
-  constructor(parts: PollScopeParts) {
-    this.#parts = parts
+  constructor(context: PollContext) {
+    this.#context = context
   }
 
   /** True: what a walk does not tell again is as it was. A recursive walk with ignores or a depth surveys level by level each time. */
   get compares(): boolean {
-    const { rules } = this.#parts
+    const { rules } = this.#context
     return !(rules.recursive && rules.hidesSome)
   }
 
   /** Returns true if something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    const { forest, links, mountedFiles } = this.#parts
+    const { forest, links, mountedFiles } = this.#context
     for (const root of forest.standing()) if (isSought(root) || isPolled(root)) return true
     return links.arePolled || mountedFiles.arePolled
   }
 
   /** Returns the present roots of which something is polled. */
   roots(): Root[] {
-    return this.#parts.forest.standing().filter((root) => root.isPresent && isPolled(root))
+    return this.#context.forest.standing().filter((root) => root.isPresent && isPolled(root))
   }
 
   /** Returns the directories that are asked for, and their mounts. */
@@ -70,7 +55,7 @@ export class PollScope {
 
   /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */
   isForWalkerAlone(): boolean {
-    const { forest, files, links, mountedFiles } = this.#parts
+    const { forest, files, links, mountedFiles } = this.#context
     if (!this.compares || files.arePolled || links.arePolled || mountedFiles.arePolled) return false
     const { bases, leftover } = this.directories()
     return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
@@ -78,7 +63,7 @@ export class PollScope {
 
   /** Returns true if the directory's own stat is enough for most polls, while unchanged. Not if contents are read: their times do not tell. */
   statsOnly(base: Directory): boolean {
-    const { tree, files, settings } = this.#parts
+    const { tree, files, settings } = this.#context
     if (!this.compares || files.arePolled || (settings.hash && base.mount.usesPolling)) return false
     return isAtomicLayout(base, tree)
   }

@@ -1,50 +1,19 @@
-import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
 import { learnNumbers } from '../diff/passing_numbers.ts'
-import type { Rescan } from '../diff/rescan.ts'
-import type { Scanner } from '../diff/snapshot/scanner.ts'
+import { Scanner } from '../diff/snapshot/scanner.ts'
 import type { Snapshot } from '../diff/snapshot/snapshot.ts'
 import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
-import type { EventHandler } from '../events/event_handler.ts'
-import type { FollowUp } from '../events/follow_up.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { Settings } from '../options.ts'
 import type { LostReason } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
-import type { Shortage } from '../report/shortage.ts'
 import { openError } from '../report/watch_error.ts'
-import type { RootForest } from '../roots/forest/root_forest.ts'
-import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import { type Root, reasonOfFinding } from '../roots/root.ts'
-import type { RootMonitor } from '../roots/root_monitor.ts'
-import type { TreeWalker, WatchSystem } from '../system.ts'
+import type { TreeWalker } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { PollContext } from './context.ts'
 import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
-import type { PollInterval } from './poll_interval.ts'
 import { isSought, POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
-
-export interface PollerParts {
-  system: WatchSystem
-  queue: TaskQueue
-  tree: Tree
-  scope: PollScope
-  links: Pick<FollowedLinks, 'poll'>
-  mountedFiles: { poll(): Promise<void> }
-  events: Pick<EventHandler, 'recordNames' | 'stopRecording'>
-  followUp: FollowUp
-  rescan: Rescan
-  rootMonitor: RootMonitor
-  forest: RootForest
-  inotify: InotifySource
-  reporter: Reporter
-  shortage: Shortage
-  pollInterval: PollInterval
-  settings: Pick<Settings, 'interval'>
-}
 
 // A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
 const ATTEMPTS = 3
@@ -54,7 +23,8 @@ const ATTEMPTS = 3
  * own, and while events go on: a mount that has stopped answering holds up nothing but this.
  */
 export class Poller {
-  readonly #parts: PollerParts
+  readonly #context: PollContext
+  readonly #scope: PollScope
   readonly #walker: TreeWalker
   readonly #scanner: Scanner
   readonly #idle: IdlePoll
@@ -64,13 +34,13 @@ export class Poller {
   // ms since the epoch: the start of the last poll.
   #lastAt: number
 
-  constructor(parts: PollerParts) {
-    this.#parts = parts
-    this.#walker = parts.system.openWalker()
-    this.#scanner = parts.rescan.scannerWith(this.#walker)
-    const { scope, pollInterval, settings } = parts
-    this.#idle = new IdlePoll({ walker: this.#walker, scanner: this.#scanner, scope, pollInterval, settings })
-    this.#lastAt = parts.system.clock.now()
+  constructor(context: PollContext, scope: PollScope) {
+    this.#context = context
+    this.#scope = scope
+    this.#walker = context.system.openWalker()
+    this.#scanner = new Scanner(context, this.#walker)
+    this.#idle = new IdlePoll(context, scope, this.#walker, this.#scanner)
+    this.#lastAt = context.system.clock.now()
   }
 
   /** Polls without JavaScript while nothing changes. Resolves with true if something has; undefined: there is more to be done. */
@@ -85,13 +55,13 @@ export class Poller {
   }
 
   #mayIdle(): boolean {
-    const { scope, pollInterval } = this.#parts
+    const { pollInterval } = this.#context
     if (this.#isPolling || pollInterval.slowness !== undefined) return false
-    return scope.isForWalkerAlone() && !this.#isOvertaken()
+    return this.#scope.isForWalkerAlone() && !this.#isOvertaken()
   }
 
   /** Returns true if the beliefs are not, or may not be, what the last poll has found. */
-  #isOvertaken({ mounts } = this.#parts.scope.directories()): boolean {
+  #isOvertaken({ mounts } = this.#scope.directories()): boolean {
     return this.#committed?.isCurrent(mounts) !== true
   }
 
@@ -101,14 +71,14 @@ export class Poller {
     try {
       // An idle poll may have begun since this one was asked for.
       await this.#idle.stop()
-      await this.#parts.shortage.unless(this, () => this.#pollAll())
+      await this.#context.shortage.unless(this, () => this.#pollAll())
     } finally {
       this.#isPolling = false
     }
   }
 
   async #pollAll(): Promise<void> {
-    const { forest, tree, queue, rootMonitor, links, reporter } = this.#parts
+    const { forest, tree, queue, rootMonitor, links, reporter } = this.#context
     for (const root of forest.standing()) {
       root.dropMounts(tree)
       if (!isSought(root)) continue
@@ -120,7 +90,7 @@ export class Poller {
     await queue.run(async () => {
       await rootMonitor.lookAtFiles('poll')
       await links.poll()
-      await this.#parts.mountedFiles.poll()
+      await this.#context.mountedFiles.poll()
     })
     await reporter.room()
   }
@@ -131,13 +101,13 @@ export class Poller {
 
   async #pollDirectories(): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const current = this.#parts.scope.roots()
+      const current = this.#scope.roots()
       if (current.length === 0) return
-      const eventNames = this.#parts.events.recordNames()
+      const eventNames = this.#context.events.recordNames()
       try {
         if (await this.#poll(current, eventNames, attempt === ATTEMPTS)) return
       } finally {
-        this.#parts.events.stopRecording()
+        this.#context.events.stopRecording()
       }
     }
   }
@@ -148,21 +118,21 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pollInterval, scope } = this.#parts
+    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pollInterval } = this.#context
     const since = this.#lastAt - CLOCK_SLACK_MS
-    const startedAt = this.#parts.system.clock.now()
-    const polled = scope.directories()
+    const startedAt = this.#context.system.clock.now()
+    const polled = this.#scope.directories()
     const { mounts, bases, leftover } = polled
     const begun = new PollStamp(mounts)
     // Asks for all that lies below, too: a directory made or moved there has no watch either that would tell of it.
     const asked = [...bases, ...leftover]
     const unwatched = mounts.flatMap((mount) => [...mount.leftover.keys()])
     // With leftovers no digest is kept: another mount may be listed with them.
-    const compares = scope.compares && leftover.length === 0
+    const compares = this.#scope.compares && leftover.length === 0
     let isPartial = compares && !this.#isOvertaken(polled)
     let snapshot = (isPartial && this.#idle.take(bases)) || (await this.#scan(asked, isPartial))
     const isQuiet = isPartial && snapshot.directories.length === 0
-    if (isQuiet && begun.isCurrent(scope.directories().mounts)) {
+    if (isQuiet && begun.isCurrent(this.#scope.directories().mounts)) {
       this.#lastAt = startedAt
       pollInterval.note(false, this.#walker.took)
       // The digests found are the known ones: this frees the second copy.
@@ -183,7 +153,7 @@ export class Poller {
     return await queue.run(async () => {
       events.stopRecording()
       confirm()
-      if (!begun.isValid(scope.directories().mounts)) return false
+      if (!begun.isValid(this.#scope.directories().mounts)) return false
       // A directory that got a watch was listed later than here: no poll would put right what this one told of it.
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
       if (unwatched.some(isWatchedNow)) return false
@@ -201,7 +171,7 @@ export class Poller {
       const changes = rescan.takePoll(snapshot, options)
       await followUp.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && followUp.isUnsettled)
-      const now = scope.directories().mounts
+      const now = this.#scope.directories().mounts
       if (isBelieved && begun.isCurrent(now)) {
         this.#walker.commit()
         this.#committed = new PollStamp(now)

@@ -4,15 +4,9 @@ import { constants } from 'node:os'
 import { debuglog } from 'node:util'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
-import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { pathOf } from '../../name_key.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
-import type { Rescan } from '../diff/rescan.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
-import type { Settings } from '../options.ts'
-import type { Reporter } from '../report/reporter.ts'
 import {
   codeOf,
   isAbsence,
@@ -22,41 +16,17 @@ import {
   openError,
   staleMountError,
 } from '../report/watch_error.ts'
-import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Remembered } from '../saved/since.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
-import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import type { AwaitedRoots } from './awaited_roots.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import { type FileRoots, newsSince } from './file_roots.ts'
-import { type Coverings, leadsInto } from './forest/covering.ts'
-import type { RootForest } from './forest/root_forest.ts'
+import type { ForestContext } from './forest/context.ts'
+import { leadsInto } from './forest/covering.ts'
 import type { SavedRoots } from './forest/saved_roots.ts'
-import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import type { RootPaths } from './root_paths.ts'
 import { pollInstead, watchWays } from './ways.ts'
-
-export interface AttacherParts {
-  settings: Settings
-  tree: Pick<Tree, 'setLost' | 'entriesOf'>
-  coverings: Coverings
-  forest: RootForest
-  savedRoots: SavedRoots
-  pathWatches: PathWatches
-  paths: RootPaths
-  rescan: Rescan
-  files: FileRoots
-  mountWatch: Pick<MountWatch, 'open'>
-  inotify: InotifySource
-  sourceChoice: SourceChoice
-  watches: WatchRelease
-  awaited: AwaitedRoots
-  watchShortage: WatchShortage
-  reporter: Reporter
-}
 
 const trace = debuglog('inotify-bridge')
 
@@ -65,12 +35,18 @@ const MOST_WATCHED = 8
 
 /** Attaches a root to what its path leads to: surveys a directory, or watches a file, each by its source. Detaches a root again. */
 export class Attacher {
-  readonly #parts: AttacherParts
+  readonly #context: ForestContext
+  readonly #files: FileRoots
+  readonly #savedRoots: SavedRoots
+  readonly #awaited: AwaitedRoots
   // The code of the error for which the mount table is not watched.
   #mountTrouble: string | undefined
 
-  constructor(parts: AttacherParts) {
-    this.#parts = parts
+  constructor(context: ForestContext, files: FileRoots, savedRoots: SavedRoots, awaited: AwaitedRoots) {
+    this.#context = context
+    this.#files = files
+    this.#savedRoots = savedRoots
+    this.#awaited = awaited
   }
 
   /**
@@ -85,7 +61,7 @@ export class Attacher {
       await this.#attachOrAwait(root, isSilent)
       isThere = true
     } finally {
-      this.#parts.savedRoots.settle(root, isThere)
+      this.#savedRoots.settle(root, isThere)
     }
   }
 
@@ -97,7 +73,7 @@ export class Attacher {
       } catch (error) {
         if (isAwaited && root.isAwaited) {
           // Behind a lost link nothing is there until another root has told of the loss; and no event says when it has.
-          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
+          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#awaited.forget(root)
           throw error
         }
         // An entry that came on the way meanwhile has the way watched once more; in the end, the polls find it.
@@ -109,16 +85,15 @@ export class Attacher {
 
   /** Awaits a root that is absent by this error. Returns true if something may be there by now; what comes later, events tell, if they can. */
   async #await(root: Root, error: unknown): Promise<boolean> {
-    const { awaited } = this.#parts
     if (root.coverer !== undefined) return false
     // No inotify event tells of a new mount: the mount table does.
-    if (isMissing(error) && (await this.watchMounts())) return await awaited.watch(root)
-    awaited.forget(root)
+    if (isMissing(error) && (await this.watchMounts())) return await this.#awaited.watch(root)
+    this.#awaited.forget(root)
     return false
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, tree, forest, paths, sourceChoice, savedRoots } = this.#parts
+    const { settings, tree, forest, paths, sourceChoice } = this.#context
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // Rejects at once, as anywhere, for a path that can never be there.
@@ -132,7 +107,7 @@ export class Attacher {
     // Watched before the first look, so that later mounts are told.
     await this.watchMounts()
     const choice = await paths.choose(root.path).catch(async (error: unknown) => {
-      if (isAbsence(error)) await savedRoots.recall(root)
+      if (isAbsence(error)) await this.#savedRoots.recall(root)
       throw error
     })
     const isRestored = root.top !== undefined
@@ -141,10 +116,10 @@ export class Attacher {
     if (root.file !== undefined) return await this.#attachFile(root, mount)
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
-    const found = isRestored ? undefined : await savedRoots.of(root)
-    const comparison = await savedRoots.plant(top, found)
+    const found = isRestored ? undefined : await this.#savedRoots.of(root)
+    const comparison = await this.#savedRoots.plant(top, found)
     const saved = found?.kind === 'directory' && comparison === undefined ? undefined : found
-    const isTold = settings.initial || savedRoots.tellsAll || root.absence !== undefined
+    const isTold = settings.initial || this.#savedRoots.tellsAll || root.absence !== undefined
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
       : (comparison ?? { ...RESCAN, baseline: isSilent || !isTold, isToldLater: isSilent })
@@ -167,10 +142,10 @@ export class Attacher {
     if (finding.error !== 0) {
       const error = openError(finding.error, root.path)
       if (isUnseen) forest.drop(root)
-      else if (saved !== undefined && isAbsence(error)) savedRoots.miss(root, top, saved)
+      else if (saved !== undefined && isAbsence(error)) this.#savedRoots.miss(root, top, saved)
       throw error
     }
-    if (saved?.kind === 'file') savedRoots.refuse(root, saved)
+    if (saved?.kind === 'file') this.#savedRoots.refuse(root, saved)
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
@@ -180,19 +155,19 @@ export class Attacher {
   /** Detaches a root: nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
     this.#leaveWay(root)
-    this.#parts.forest.drop(root)
+    this.#context.forest.drop(root)
   }
 
   /** Returns true if its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
   async hasItsSource({ path, top, mount = top?.mount }: Root): Promise<boolean> {
     if (mount === undefined || mount.limit !== undefined) return true
-    const choice = await this.#parts.paths.choose(path).catch(() => undefined)
+    const choice = await this.#context.paths.choose(path).catch(() => undefined)
     return choice === undefined || choice.backend === mount.backend
   }
 
   /** Watches what a present root needs besides its tree, which was another root's until now. */
   async stand(root: Root): Promise<void> {
-    const { rescan } = this.#parts
+    const { rescan } = this.#context
     const top = root.top as Directory
     const found = await rescan.looker.identify([top]).catch(() => undefined)
     const finding = found?.get(top)
@@ -207,7 +182,7 @@ export class Attacher {
    * @param isDirectory true: a directory was found at the path; the outer root tells of that too, if it follows symlinks
    */
   async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
-    const { coverings, paths, settings } = this.#parts
+    const { coverings, paths, settings } = this.#context
     const coverer = coverings.covererOf(root.path)
     if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
     const realPath = await paths.realpath(root.path).catch(() => undefined)
@@ -217,7 +192,7 @@ export class Attacher {
   }
 
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {
-    const { rescan } = this.#parts
+    const { rescan } = this.#context
     const top = root.top as Directory
     let hasLostLink = false
     // The link may have become another, or gone, since it was looked at.
@@ -236,7 +211,7 @@ export class Attacher {
 
   /** Returns true if the mount table tells of mounts. If it cannot be had, sync() finds those. The error is told once, not at each look at a lost root. */
   async watchMounts(): Promise<boolean> {
-    const { mountWatch, reporter } = this.#parts
+    const { mountWatch, reporter } = this.#context
     const trouble: unknown = await mountWatch.open().catch((error) => error)
     const code = trouble === undefined ? undefined : (codeOf(trouble) ?? String(trouble))
     if (code !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
@@ -258,15 +233,15 @@ export class Attacher {
   /** Opens an inotify instance. Without one the root is polled, if the backend is 'auto'. */
   #openFor(mount: WatchedMount, root: Root): void {
     try {
-      this.#parts.inotify.open()
+      this.#context.inotify.open()
     } catch (error) {
-      if (!this.#parts.sourceChoice.mayFallBack || !isLimit(error)) throw error
+      if (!this.#context.sourceChoice.mayFallBack || !isLimit(error)) throw error
       this.#pollFor(mount, root, error)
     }
   }
 
   #pollFor(mount: WatchedMount, { path }: Root, error: InotifyError): void {
-    const { watchShortage, reporter } = this.#parts
+    const { watchShortage, reporter } = this.#context
     const told = pollInstead(mount, path, error)
     if (isLimit(error)) watchShortage.note(told)
     else reporter.trouble(told)
@@ -274,14 +249,14 @@ export class Attacher {
 
   /** Resolves the path of a root, and watches the way. If a watch is refused, sync() or the next event of the root finds what it would tell. */
   async follow(root: Root): Promise<void> {
-    const { paths } = this.#parts
+    const { paths } = this.#context
     root.realPath = await paths.realpath(root.path).catch(() => root.path)
-    const inotify = this.#parts.inotify.instance
+    const inotify = this.#context.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     await paths.follow(root.path, (way) => {
       const { watched, refused } = watchWays(way, root.isAwaited, inotify)
       root.way = way
-      this.#parts.watches.retire(this.#parts.pathWatches.set(root, watched))
+      this.#context.watches.retire(this.#context.pathWatches.set(root, watched))
       if (refused === undefined) return watched
       // The watches that awaited the root have given way to fewer.
       root.isAwaited = false
@@ -291,16 +266,16 @@ export class Attacher {
   }
 
   #leaveWay(root: Root): void {
-    const { watches, pathWatches } = this.#parts
+    const { watches, pathWatches } = this.#context
     watches.retire(pathWatches.set(root, []))
   }
 
   /** Attaches a file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, forest, files, savedRoots } = this.#parts
+    const { settings, forest } = this.#context
     forest.drop(root)
-    if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
-    const fromSaved = savedRoots.fileOf(saved)
+    if (saved?.kind === 'directory') this.#savedRoots.refuse(root, saved)
+    const fromSaved = this.#savedRoots.fileOf(saved)
     const wasThere = root.file !== undefined || fromSaved !== undefined
     const isNew = !wasThere && root.before === undefined
     root.file ??= new FileRoot(root.path, settings)
@@ -320,22 +295,22 @@ export class Attacher {
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     }
-    const isInitial = settings.initial || savedRoots.tellsAll
+    const isInitial = settings.initial || this.#savedRoots.tellsAll
     const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
-    if (isNews) files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
+    if (isNews) this.#files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
     root.appear()
   }
 
   /** @param wasThere true: the file could be read once, and is polled if it may not be read any more; so is a file that may be read, and not watched */
   async #watchFile(root: Root, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
-    const { files, sourceChoice } = this.#parts
+    const { sourceChoice } = this.#context
     try {
-      return await files.attach(root)
+      return await this.#files.attach(root)
     } catch (error) {
       const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(root.path))))
       if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
       this.#pollFor(mount, root, error)
-      return await files.attach(root)
+      return await this.#files.attach(root)
     }
   }
 }

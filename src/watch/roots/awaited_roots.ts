@@ -1,23 +1,11 @@
 import { dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
-import type { Settings } from '../options.ts'
 import { isAbsence } from '../report/watch_error.ts'
-import type { WatchSystem } from '../system.ts'
+import type { RootsContext } from './context.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import type { RootPaths } from './root_paths.ts'
 import { type Adding, turnsOf, type Way, watchWays } from './ways.ts'
-
-export interface AwaitedRootsParts {
-  settings: Pick<Settings, 'backend'>
-  system: Pick<WatchSystem, 'choose'>
-  paths: Pick<RootPaths, 'follow'>
-  pathWatches: PathWatches
-  watches: Pick<WatchRelease, 'retire'>
-  inotify: Pick<InotifySource, 'open' | 'instance'>
-}
 
 interface WatchedWhole {
   /** undefined: not all of it is watched. */
@@ -33,10 +21,10 @@ const UNWATCHED: WatchedWhole = { way: undefined, isSettled: true }
  * for the missing name, and each symlink on the way: then nobody need look for the root now and then.
  */
 export class AwaitedRoots {
-  readonly #parts: AwaitedRootsParts
+  readonly #context: RootsContext
 
-  constructor(parts: AwaitedRootsParts) {
-    this.#parts = parts
+  constructor(context: RootsContext) {
+    this.#context = context
   }
 
   /**
@@ -64,7 +52,7 @@ export class AwaitedRoots {
 
   async #watchWay(root: Root, inotify: Adding): Promise<WatchedWhole> {
     let seen: Way | undefined
-    const isSettled = await this.#parts.paths.follow(root.path, (way) => {
+    const isSettled = await this.#context.paths.follow(root.path, (way) => {
       const { watched, refused } = watchWays(way, true, inotify)
       this.#watched(root, watched)
       seen = refused === undefined ? way : undefined
@@ -74,12 +62,12 @@ export class AwaitedRoots {
   }
 
   #watched(root: Root, watched: Parameters<PathWatches['set']>[1]): void {
-    const { pathWatches, watches } = this.#parts
+    const { pathWatches, watches } = this.#context
     watches.retire(pathWatches.set(root, watched))
   }
 
   #open(): InotifySource['instance'] {
-    const { inotify, settings } = this.#parts
+    const { inotify, settings } = this.#context
     if (settings.backend === 'poll') return undefined
     try {
       inotify.open()
@@ -99,7 +87,7 @@ export class AwaitedRoots {
 
   async #tells(path: string): Promise<boolean> {
     try {
-      const { backend } = await this.#parts.system.choose(path)
+      const { backend } = await this.#context.system.choose(path)
       return backend === 'inotify'
     } catch (error) {
       // A missing name comes where its directory is.

@@ -1,36 +1,18 @@
 import { basename, dirname, join } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import type { Settings } from '../options.ts'
-import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Entry } from '../scan/entry.ts'
-import type { SourceChoice } from '../source_choice.ts'
-import type { SurveyedDirectory, WatchSystem } from '../system.ts'
+import type { SurveyedDirectory } from '../system.ts'
 import { WatchedMount } from '../tree/directory.ts'
 import type { Attacher } from './attach.ts'
 import { FileRoot } from './file_root.ts'
 import { type FileRoots, newsSince } from './file_roots.ts'
-import type { Coverings } from './forest/covering.ts'
+import type { ForestContext } from './forest/context.ts'
 import { Root, type SeenBefore } from './root.ts'
-import { type RootPaths, routeOf } from './root_paths.ts'
+import { routeOf } from './root_paths.ts'
 import { type Adding, PathWatchCache, renamed, type Way, watchWays } from './ways.ts'
 
 const NONE: ReadonlyMap<string, boolean> = new Map()
-
-export interface FileBatchParts {
-  system: Pick<WatchSystem, 'survey' | 'lookNow'>
-  settings: Pick<Settings, 'backend' | 'hash' | 'initial' | 'followRoots'>
-  paths: Pick<RootPaths, 'waysOf'>
-  looker: Pick<Looker, 'stat'>
-  attacher: Pick<Attacher, 'watchMounts'>
-  sourceChoice: Pick<SourceChoice, 'insteadOf'>
-  inotify: Pick<InotifySource, 'open' | 'instance'>
-  files: FileRoots
-  coverings: Coverings
-  watchShortage: WatchShortage
-}
 
 /** A file that was looked at after its watches had been added. */
 interface SeenFile {
@@ -44,15 +26,19 @@ interface SeenFile {
  * millisecond. Anything special about a file is left to {@link Attacher}, which says what is wrong.
  */
 export class FileBatch {
-  readonly #parts: FileBatchParts
+  readonly #context: ForestContext
+  readonly #files: FileRoots
+  readonly #attacher: Attacher
 
-  constructor(parts: FileBatchParts) {
-    this.#parts = parts
+  constructor(context: ForestContext, files: FileRoots, attacher: Attacher) {
+    this.#context = context
+    this.#files = files
+    this.#attacher = attacher
   }
 
   /** Returns the paths that lead to files on mounts where inotify reports every change, each with whether it is a symlink to be followed. Looks within this turn. */
   filesAmong(paths: readonly string[]): ReadonlyMap<string, boolean> {
-    const { system, settings } = this.#parts
+    const { system, settings } = this.#context
     const files = new Map<string, boolean>()
     if (settings.backend === 'poll' || paths.length < 2) return NONE
     const [kindAt, kindBehind] = [system.lookNow(false), system.lookNow(true)]
@@ -78,7 +64,7 @@ export class FileBatch {
     areLinks: ReadonlyMap<string, boolean>,
     before: (path: string) => SeenBefore | undefined,
   ): Promise<Root[]> {
-    const { attacher, coverings, files, settings } = this.#parts
+    const { coverings, settings } = this.#context
     const roots = coverings.uninvolved(paths).map((path) => {
       const root = new Root(path)
       root.file = new FileRoot(path, settings)
@@ -86,21 +72,21 @@ export class FileBatch {
     })
     if (roots.length === 0) return []
     // Comes before the first look, so that later mounts are reported.
-    await attacher.watchMounts()
+    await this.#attacher.watchMounts()
     const seen = await this.#see(roots, areLinks).catch((error: unknown): SeenFile[] => {
-      // The Attacher says what is short, or has the files polled.
+      // The Attacher says what is short, or has the this.#files polled.
       if (error instanceof InotifyError) return []
       throw error
     })
     const attached = seen.map((each) => this.#begin(each, before(each.root.path)))
     // Comes last: the watches of those left out may be shared with roots that were attached.
-    for (const root of roots) if (!root.isPresent) files.remove(root)
+    for (const root of roots) if (!root.isPresent) this.#files.remove(root)
     return attached
   }
 
   /** Watches the hops of these roots, then looks at the files. Returns the plain ones. */
   async #see(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Promise<SeenFile[]> {
-    const { system, looker, inotify, paths } = this.#parts
+    const { system, looker, inotify, paths } = this.#context
     inotify.open()
     const instance = inotify.instance as Adding
     const groups = groupsOf(roots, areLinks)
@@ -143,7 +129,7 @@ export class FileBatch {
             const realPath = root === first ? way.realPath : join(dirname(way.realPath), name)
             const hops = root === first ? along : renamed(along, name)
             return isAdded(() =>
-              this.#parts.files.watchAlong(root, { ...way, path: root.path, realPath }, hops, inotify),
+              this.#files.watchAlong(root, { ...way, path: root.path, realPath }, hops, inotify),
             )
           })
     return { some, route: routeOf(way, along.watched) }
@@ -152,12 +138,12 @@ export class FileBatch {
   /** Returns true for a plain file. A file without a link count may be the mount of a file that was replaced. */
   #isFile(entry: Entry | InotifyError | null | undefined): entry is Entry {
     if (entry == null || entry instanceof InotifyError || entry.kind === 'directory') return false
-    const isOther = entry.kind === 'symlink' && this.#parts.settings.followRoots
+    const isOther = entry.kind === 'symlink' && this.#context.settings.followRoots
     return !isOther && entry.stat !== undefined && entry.stat.nlink > 0
   }
 
   #begin({ root, entry, choice: chosen }: SeenFile, before: SeenBefore | undefined): Root {
-    const { files, settings, sourceChoice, watchShortage } = this.#parts
+    const { settings, sourceChoice, watchShortage } = this.#context
     const choice = sourceChoice.insteadOf(chosen)
     const file = root.file as FileRoot
     root.mount = new WatchedMount(choice.backend, choice.why, 0)
@@ -165,7 +151,7 @@ export class FileBatch {
     file.begin(entry)
     watchShortage.end()
     const news = settings.initial ? 'create' : before && newsSince(root, before)
-    if (news !== undefined) files.tell(file, news, 0, 'rescan')
+    if (news !== undefined) this.#files.tell(file, news, 0, 'rescan')
     root.appear()
     return root
   }

@@ -2,21 +2,14 @@ import { IN_MOVE_SELF, IN_MOVED_FROM, IN_UNMOUNT } from '../../inotify/constants
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import type { Kind, LostReason, Source } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isRefused } from '../report/watch_error.ts'
-import type { WatchShortage } from '../report/watch_shortage.ts'
-import type { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
-import type { Coverings } from './forest/covering.ts'
-import { type Hint, ITSELF, type PathWatches } from './path_watches.ts'
+import type { ForestContext } from './forest/context.ts'
+import { type Hint, ITSELF } from './path_watches.ts'
 import type { Root, SeenBefore } from './root.ts'
-import type { RootPaths } from './root_paths.ts'
 import {
   type Adding,
   isOutOfWatches,
@@ -31,20 +24,6 @@ import {
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
 
-export interface FileRootsParts {
-  system: WatchSystem
-  inotify: Pick<InotifySource, 'instance'>
-  pathWatches: PathWatches
-  paths: RootPaths
-  watches: WatchRelease
-  coverings: Coverings
-  sourceChoice: Pick<SourceChoice, 'mayFallBack'>
-  watchShortage: WatchShortage
-  reporter: Reporter
-  /** Roots by their paths. */
-  byPath: ReadonlyMap<string, Root>
-}
-
 /** The finding that a file root is gone; or, of a lost one, that something has happened on the way to it. */
 export interface FileFinding {
   root: Root
@@ -58,25 +37,25 @@ type AttachedFile = Root & { file: FileRoot; mount: WatchedMount }
 
 /** Watches the hops to file roots and the files themselves, and stats the files when events or polls give reason to. */
 export class FileRoots {
-  readonly #parts: FileRootsParts
+  readonly #context: ForestContext
   #calls: SyscallThread | undefined
 
-  constructor(parts: FileRootsParts) {
-    this.#parts = parts
+  constructor(context: ForestContext) {
+    this.#context = context
   }
 
   /** Watches a file, then returns the news about it. Rejects if it cannot be watched. */
   async attach(root: Root): Promise<FileNews> {
     const { file, mount } = root as AttachedFile
-    file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
+    file.isMountPoint = await this.#context.system.isMountPoint(file.path)
     // Watched before the look, so that nothing falls between the two.
     await this.#watch(root)
-    if (mount.usesInotify) this.#parts.watchShortage.end()
+    if (mount.usesInotify) this.#context.watchShortage.end()
     return await file.attach(this.#callsFor(mount))
   }
 
   remove(root: Root): void {
-    this.#parts.watches.retire(this.#parts.pathWatches.set(root, []))
+    this.#context.watches.retire(this.#context.pathWatches.set(root, []))
   }
 
   /** Looks at the files whose events are hints. */
@@ -145,7 +124,7 @@ export class FileRoots {
   }
 
   *#attached(): Generator<AttachedFile> {
-    for (const root of this.#parts.byPath.values())
+    for (const root of this.#context.byPath.values())
       if (root.file !== undefined && root.mount !== undefined) yield root as AttachedFile
   }
 
@@ -158,7 +137,7 @@ export class FileRoots {
 
   async #review(root: AttachedFile, since?: number): Promise<'lost' | undefined> {
     const { file, mount } = root
-    const { system } = this.#parts
+    const { system } = this.#context
     const isMountPoint = mount.usesPolling ? file.isMountPoint : await system.isMountPoint(file.path)
     // A file that came as a mount, or is back after an unmount, tells of itself: for this look it counts as mounted.
     file.isMountPoint ||= isMountPoint
@@ -192,7 +171,7 @@ export class FileRoots {
   ): Promise<'lost' | undefined> {
     const calls = this.#callsFor(mount)
     // If the look fails, the file is as it was, for all that could be seen.
-    const news = await file.look(own, calls, since).catch((error) => this.#parts.reporter.trouble(error))
+    const news = await file.look(own, calls, since).catch((error) => this.#context.reporter.trouble(error))
     if (news === 'lost') return news
     if (news) this.tell(file, news, mask, source)
     return undefined
@@ -201,7 +180,7 @@ export class FileRoots {
   /** Returns the files that are there, each with whether its own root reports its creation. */
   tellers(): Map<FileRoot, boolean> {
     const present = [...this.#attached()].flatMap(({ isPresent, file }) => (isPresent ? [file] : []))
-    return new Map(present.map((file) => [file, this.#parts.coverings.kindTold(file, true) !== undefined]))
+    return new Map(present.map((file) => [file, this.#context.coverings.kindTold(file, true) !== undefined]))
   }
 
   /** Reports a delete of each file that an outer root will report as new, after `ignore` was replaced. */
@@ -218,7 +197,7 @@ export class FileRoots {
 
   /** Reports news of a file, unless an outer root does. */
   tell(file: FileRoot, type: Exclude<FileNews, 'lost' | undefined>, mask: number, source: Source): void {
-    const kind = this.#parts.coverings.kindTold(file, type === 'create')
+    const kind = this.#context.coverings.kindTold(file, type === 'create')
     if (kind !== undefined) this.#report(file, type, kind, mask, source)
   }
 
@@ -229,7 +208,7 @@ export class FileRoots {
     mask = 0,
     source: Source = 'rescan',
   ): void {
-    this.#parts.reporter.report([{ type, path, kind, mask, source }])
+    this.#context.reporter.report([{ type, path, kind, mask, source }])
   }
 
   /** Watches the hops again. The hops of a missing root are watched by AwaitedRoots. */
@@ -239,7 +218,7 @@ export class FileRoots {
 
   /** Polls the file, if the backend is 'auto': no watch is left for its way, or it may not be read, which a stat does not need. */
   #onUnwatched({ file, mount }: AttachedFile, error: unknown): void {
-    const { reporter, sourceChoice, watchShortage } = this.#parts
+    const { reporter, sourceChoice, watchShortage } = this.#context
     if (!sourceChoice.mayFallBack) reporter.trouble(error)
     // A lost file is attached anew when it is there again, and that is when to say so.
     else if (!file.isPresent) return
@@ -249,7 +228,7 @@ export class FileRoots {
   }
 
   async #watch(root: Root): Promise<void> {
-    const { inotify, paths } = this.#parts
+    const { inotify, paths } = this.#context
     const { instance } = inotify
     if (instance === undefined || !root.mount?.usesInotify) return this.remove(root)
     await paths.follow(root.path, (way) => {
@@ -261,7 +240,7 @@ export class FileRoots {
 
   /** Watches a file whose way is watched as far as possible. Returns the file's watch, if there is a file. Throws InotifyError if a needed watch is refused. */
   watchAlong(root: Root, way: Way, { watched, refused }: WatchedWay, inotify: Adding): number | undefined {
-    const { pathWatches, watches, paths } = this.#parts
+    const { pathWatches, watches, paths } = this.#context
     root.way = way
     const own = watchFile(root.path, inotify, paths.followsLast)
     // Set whatever was refused: the watches that were added are known, and go with the file.

@@ -1,48 +1,32 @@
 import { debuglog } from 'node:util'
-import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Looker } from '../diff/snapshot/looker.ts'
-import type { Translator } from '../events/translator.ts'
-import type { Pending } from '../pending/pending.ts'
 import type { LostReason, Source } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isShortage, openError, staleMountError } from '../report/watch_error.ts'
-import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
 import { type FileFinding, type FileRoots, isOnAny } from './file_roots.ts'
-import type { RootForest } from './forest/root_forest.ts'
+import type { ForestContext } from './forest/context.ts'
 import type { Hint, Hints } from './path_watches.ts'
 import { asLost, asRestored, Root, reasonOfEvent, reasonOfFinding } from './root.ts'
-
-export interface RootMonitorParts {
-  system: Pick<WatchSystem, 'clock'>
-  tree: Tree
-  translator: Translator
-  pending: Pending
-  looker: Pick<Looker, 'identify'>
-  files: FileRoots
-  attacher: Attacher
-  mountWatch: Pick<MountWatch, 'settled'>
-  forest: RootForest
-  reporter: Reporter
-}
 
 const trace = debuglog('inotify-bridge')
 
 /** Finds out whether roots are what they were: 'lost' and 'restored'. */
 export class RootMonitor {
-  readonly #parts: RootMonitorParts
+  readonly #context: ForestContext
+  readonly #files: FileRoots
+  readonly #attacher: Attacher
   // Mount points where nothing is mounted any more, until the consequences have been looked at.
   readonly #vacant = new Set<string>()
 
-  constructor(parts: RootMonitorParts) {
-    this.#parts = parts
+  constructor(context: ForestContext, files: FileRoots, attacher: Attacher) {
+    this.#context = context
+    this.#files = files
+    this.#attacher = attacher
   }
 
   markLost(root: Root, reason: LostReason, source: Source): void {
-    const { tree, translator, pending, reporter, forest } = this.#parts
+    const { tree, translator, pending, reporter, forest } = this.#context
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
     const isInIt = (directory: Directory) => tree.topOf(directory) === root.top
@@ -62,7 +46,7 @@ export class RootMonitor {
 
   /** Marks a root as lost whose directory is gone, moved or unmounted, by the mask of an event. */
   onGone(top: Directory, mask: number): void {
-    const root = this.#parts.forest.rootOf(top)
+    const root = this.#context.forest.rootOf(top)
     if (root !== undefined) this.markLost(root, reasonOfEvent(mask), 'inotify')
   }
 
@@ -75,21 +59,21 @@ export class RootMonitor {
       if (root.file === undefined || root.isAwaited) others.push(root)
       else files.set(root, hint)
     }
-    for await (const found of this.#parts.files.take(files)) await this.#onFile(found, 'inotify')
+    for await (const found of this.#files.take(files)) await this.#onFile(found, 'inotify')
     if (others.length > 0) await this.review(others)
   }
 
   /** Looks at each root that is a file. */
   async lookAtFiles(source: Source): Promise<void> {
     const vacant = [...this.#vacant]
-    for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
+    for await (const found of this.#files.lookAtAll(source)) await this.#onFile(found, source)
     // Polled files were left to this look.
     if (source === 'poll') this.#forgetVacant(vacant)
   }
 
   /** Looks at each file root, of which events were lost. `since`, ms since the epoch: changes from then on may be untold. */
   async recoverFiles(since: number): Promise<void> {
-    for await (const found of this.#parts.files.reviewAll(since)) await this.#onFile(found, 'rescan')
+    for await (const found of this.#files.reviewAll(since)) await this.#onFile(found, 'rescan')
   }
 
   async #onFile({ root, what, reason }: FileFinding, source: Source): Promise<void> {
@@ -101,7 +85,7 @@ export class RootMonitor {
   /** Marks a root as lost that a look has not found. The mount table tells whether it was unmounted, which the look cannot. */
   async #lose(root: Root, reason: LostReason, source: Source): Promise<void> {
     if (root.isPresent && reason !== 'renamed' && reason !== 'stale') {
-      await this.#parts.mountWatch.settled()
+      await this.#context.mountWatch.settled()
       if (isOnAny(root, this.#vacant)) return this.markLost(root, 'unmounted', source)
     }
     this.markLost(root, reason, source)
@@ -109,7 +93,7 @@ export class RootMonitor {
 
   /** Tells that the path is not what it was, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source, reason: LostReason = 'replaced'): Promise<void> {
-    const { system, attacher, reporter, forest } = this.#parts
+    const { system, reporter, forest } = this.#context
     forest.forsakeVacated()
     await this.#lose(root, reason, source)
     if (!forest.isStanding(root)) return
@@ -117,7 +101,7 @@ export class RootMonitor {
     const startedAt = system.clock.now()
     reporter.withhold()
     let failure: unknown
-    const isRestored = await attacher.attach(root).then(
+    const isRestored = await this.#attacher.attach(root).then(
       () => true,
       (error) => {
         trace('%s is still lost: %s', root.path, error)
@@ -137,16 +121,16 @@ export class RootMonitor {
 
   /** Looks at the roots after mounts and unmounts at these points: another directory may be at the path of a root. */
   async onMounts(points: readonly string[]): Promise<void> {
-    const { files, attacher, forest } = this.#parts
+    const { forest } = this.#context
     await this.review()
-    for await (const found of files.onMounts(points)) await this.#onFile(found, 'rescan')
+    for await (const found of this.#files.onMounts(points)) await this.#onFile(found, 'rescan')
     for (const root of forest.standing()) {
       const { isPresent } = root
       // IN_UNMOUNT may have told of an unmount before the mount table: what lies below is there by now.
-      if (!isPresent || (isOnAny(root, points) && !(await attacher.hasItsSource(root))))
+      if (!isPresent || (isOnAny(root, points) && !(await this.#attacher.hasItsSource(root))))
         await this.reattach(root, 'rescan')
     }
-    if (!files.arePolled) this.#forgetVacant(points)
+    if (!this.#files.arePolled) this.#forgetVacant(points)
   }
 
   #forgetVacant(points: Iterable<string>): void {
@@ -162,12 +146,12 @@ export class RootMonitor {
    * Watches the ways again, then looks as {@link checkIdentity} does: after events, told or lost, or after mounts, a way may lead over
    * other directories, or a missing entry may be there. The watches come first: else nobody would tell the next change on the new way.
    */
-  async review(roots: Iterable<Root> = this.#parts.forest.standing()): Promise<unknown> {
-    const { attacher, forest } = this.#parts
+  async review(roots: Iterable<Root> = this.#context.forest.standing()): Promise<unknown> {
+    const { forest } = this.#context
     const asked = [...roots].filter((root) => forest.isStanding(root))
     for (const root of asked) {
       if (root.isAwaited) await this.reattach(root, 'inotify')
-      else if (root.isPresent && root.top !== undefined) await attacher.follow(root)
+      else if (root.isPresent && root.top !== undefined) await this.#attacher.follow(root)
     }
     return await this.checkIdentity(asked)
   }
@@ -178,7 +162,7 @@ export class RootMonitor {
    * @param only the roots to look at
    */
   async checkIdentity(only?: Iterable<Root>): Promise<unknown> {
-    const { looker, forest } = this.#parts
+    const { looker, forest } = this.#context
     forest.forsakeVacated()
     const asked = only === undefined ? forest.standing() : [...only].filter((root) => forest.isStanding(root))
     const roots = asked.filter(({ isPresent, top }) => isPresent && top !== undefined)

@@ -1,32 +1,24 @@
 import { basename, dirname } from 'node:path'
 import type { Choice } from '../../mounts/filesystems.ts'
-import type { Settings } from '../options.ts'
-import type { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
+import type { EventsContext } from '../events/context.ts'
 import type { WatchedName } from './path_watches.ts'
 import { keyOf, MOST_TIMES, type Way, wayOf, waysOf } from './ways.ts'
 
-export interface RootPathsParts {
-  system: Pick<WatchSystem, 'followSymlinks' | 'followTogether' | 'realpath' | 'isSymlink'>
-  sourceChoice: Pick<SourceChoice, 'choose'>
-  settings: Pick<Settings, 'followRoots'>
-}
-
 /** Resolves the paths of roots. Symlinks are followed, but not at the last name if `followRoots` is false. */
 export class RootPaths {
-  readonly #parts: RootPathsParts
+  readonly #context: EventsContext
 
-  constructor(parts: RootPathsParts) {
-    this.#parts = parts
+  constructor(context: EventsContext) {
+    this.#context = context
   }
 
   get followsLast(): boolean {
-    return this.#parts.settings.followRoots
+    return this.#context.settings.followRoots
   }
 
   /** Chooses the source for the entry at a path. Rejects if that cannot be looked at. */
   async choose(path: string): Promise<Choice> {
-    const { sourceChoice, system } = this.#parts
+    const { sourceChoice, system } = this.#context
     // A symlink that comes or goes later lies on a mount that is asked here: the mount table tells of new ones there.
     const isLink = !this.followsLast && (await system.isSymlink(path))
     return await sourceChoice.choose(isLink ? dirname(path) : path)
@@ -34,13 +26,13 @@ export class RootPaths {
 
   /** Returns the path without symlinks. Rejects as realpath(3) fails. */
   async realpath(path: string): Promise<string> {
-    const { system } = this.#parts
+    const { system } = this.#context
     if (this.followsLast || path === '/') return await system.realpath(path)
     return within(await system.realpath(dirname(path)), path)
   }
 
   async wayOf(path: string): Promise<Way> {
-    const { system } = this.#parts
+    const { system } = this.#context
     if (this.followsLast || path === '/') return await wayOf(path, system)
     const { realPath, links, left } = await wayOf(dirname(path), system)
     return { path, realPath: within(realPath, path), links, left }
@@ -49,7 +41,7 @@ export class RootPaths {
   /** Resolves many paths. Only the directory is resolved of a path that is no link to be followed, and each directory once. */
   async waysOf(paths: ReadonlyArray<{ path: string; isLink: boolean }>): Promise<Way[]> {
     const sought = paths.map(({ path, isLink }) => (isLink ? path : dirname(path)))
-    const ways = await waysOf([...new Set(sought)], this.#parts.system)
+    const ways = await waysOf([...new Set(sought)], this.#context.system)
     const byPath = new Map(ways.map((way) => [way.path, way]))
     return paths.map(({ path, isLink }, i) => {
       const way = byPath.get(sought[i] as string) as Way

@@ -1,8 +1,7 @@
 import type { Entries, Entry } from '../scan/entry.ts'
 import { pack, unpackString } from '../scan/packed_entries.ts'
-import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { SavedContext } from './context.ts'
 import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** The present meaning of the numbers in a snapshot. */
@@ -13,11 +12,6 @@ export interface Meaning {
   readonly isSameBoot: boolean
 }
 
-export interface PlanterParts {
-  tree: Pick<Tree, 'add' | 'pathOf'>
-  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
-}
-
 /**
  * Adds a directory's saved entries to the tree: they are known from now on, each with its stat, to be compared with what is there.
  *
@@ -25,7 +19,7 @@ export interface PlanterParts {
  * @returns true if that directory was saved
  */
 export async function plant(
-  { tree, sourceChoice }: PlanterParts,
+  { tree, sourceChoice }: SavedContext,
   top: Directory,
   saved: readonly SavedDirectory[],
   meaning: Meaning,

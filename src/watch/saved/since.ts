@@ -1,18 +1,12 @@
 import { InotifyError } from '../../errors.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { textOf } from '../../name_key.ts'
-import type { Reporter } from '../report/reporter.ts'
 import type { Entry } from '../scan/entry.ts'
-import type { SavingSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
+import type { SavedContext } from './context.ts'
 import { likenessOf } from './filesystem.ts'
 import { decodeSaved, type Saved, type SavedRoot, TornError } from './format.ts'
-import { entryAsMeant, type Meaning, type PlanterParts, plant } from './plant.ts'
-
-export interface SinceParts extends PlanterParts {
-  saving: SavingSystem
-  reporter: Pick<Reporter, 'trouble'>
-}
+import { entryAsMeant, type Meaning, plant } from './plant.ts'
 
 /** The saved state of a root that is to be compared. */
 export interface Remembered {
@@ -32,15 +26,15 @@ const AS_NEW = 'all that is there is told as new; the next save() writes one tha
  * and all that is there then as new.
  */
 export class Since {
-  readonly #parts: SinceParts
+  readonly #context: SavedContext
   readonly #path: string
   #saved: Saved | undefined
   #bootId = ''
   #isOpen = false
   #asked: readonly string[] = []
 
-  constructor(parts: SinceParts, path: string) {
-    this.#parts = parts
+  constructor(context: SavedContext, path: string) {
+    this.#context = context
     this.#path = path
   }
 
@@ -52,7 +46,7 @@ export class Since {
   /** Reads the snapshot. @param asked the roots that are compared */
   async open(asked: readonly string[]): Promise<void> {
     this.#asked = asked
-    const { saving } = this.#parts
+    const { saving } = this.#context.system
     this.#isOpen = true
     try {
       this.#saved = await decodeSaved(await saving.read(this.#path))
@@ -92,7 +86,8 @@ export class Since {
     const isSameBoot = saved.bootId !== '' && saved.bootId === this.#bootId
     const { toldUntil } = saved
     // A root that is not there any more counts as on its saved filesystem.
-    const now = (await this.#parts.saving.filesystemOf(path).catch(() => undefined)) ?? root.filesystem
+    const now =
+      (await this.#context.system.saving.filesystemOf(path).catch(() => undefined)) ?? root.filesystem
     const likeness = root.kind === 'absent' ? 'same' : likenessOf(root.filesystem, now, isSameBoot)
     if (likeness !== 'another')
       return {
@@ -110,8 +105,8 @@ export class Since {
   /** Adds the saved entries to a root, which is empty in the tree. Resolves to false if it was not saved as a directory. */
   async plant(top: Directory, { root, meaning, names }: Remembered): Promise<boolean> {
     if (root.kind !== 'directory') return false
-    const isFound = await plant(this.#parts, top, root.directories, meaning, names)
-    if (!isFound) this.#refuseMissing(this.#parts.tree.pathOf(top))
+    const isFound = await plant(this.#context, top, root.directories, meaning, names)
+    if (!isFound) this.#refuseMissing(this.#context.tree.pathOf(top))
     return isFound
   }
 
@@ -140,11 +135,11 @@ export class Since {
     if (error instanceof TornError) this.#refuse('EBADMSG', `${error.message}: ${AS_NEW}`)
     else if (error instanceof Error && 'errno' in error && typeof error.errno === 'number')
       this.#refuse(-error.errno, AS_NEW)
-    else this.#parts.reporter.trouble(error)
+    else this.#context.reporter.trouble(error)
   }
 
   #refuse(errno: 'EBADMSG' | 'ENODATA' | 'EXDEV' | number, hint: string): void {
-    this.#parts.reporter.trouble(
+    this.#context.reporter.trouble(
       new InotifyError({ errno, syscall: 'since', path: textOf(this.#path), hint }),
     )
   }

@@ -1,9 +1,12 @@
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
-import { Looker, type LookerParts } from '../../../src/watch/diff/snapshot/looker.ts'
+import type { DiffContext } from '../../../src/watch/diff/context.ts'
+import { Looker } from '../../../src/watch/diff/snapshot/looker.ts'
+import type { Scanner } from '../../../src/watch/diff/snapshot/scanner.ts'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
+import type { TreeWalker } from '../../../src/watch/system.ts'
 
 const { EIO, EACCES, ENOENT } = constants.errno
 
@@ -18,7 +21,7 @@ function looking(failing: Record<string, number>) {
       take({ id, error, ino: 2, isShort: false, entries } as unknown as Listing)
     }
   }
-  return { asked, looker: new Looker({ walker: { walk } } as unknown as LookerParts) }
+  return { asked, looker: new Looker({} as DiffContext, { walk } as unknown as TreeWalker, {} as Scanner) }
 }
 
 test('what lies in one directory is looked at together, and each by itself where one of them cannot be asked for', async () => {

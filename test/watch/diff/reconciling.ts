@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { DiffContext } from '../../../src/watch/diff/context.ts'
 import type { DiffOptions } from '../../../src/watch/diff/diff_options.ts'
 import { reconcile } from '../../../src/watch/diff/reconcile.ts'
 import { Scanner } from '../../../src/watch/diff/snapshot/scanner.ts'
@@ -19,16 +20,18 @@ export const SINCE = 1_000_000
 export class Walked extends World {
   fallsBackToPolling = false
   readonly #isPolled: boolean
-  readonly #scanner = new Scanner({
+  readonly #scanner = new Scanner(
+    {
+      tree: this.tree,
+      rules: this.rules,
+      settings: { hash: false },
+      system: { clock: { now: () => 0 } },
+      inotify: { watching: undefined },
+      sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
+    } as unknown as DiffContext,
     // Nothing is asked of it.
-    walker: {} as TreeWalker,
-    tree: this.tree,
-    rules: this.rules,
-    hash: false,
-    clock: { now: () => 0 },
-    inotify: { watching: undefined },
-    sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
-  })
+    {} as TreeWalker,
+  )
 
   constructor(isPolled: boolean) {
     super()

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { InotifyError } from '../../../src/index.ts'
 import { TaskQueue } from '../../../src/task_queue.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
-import { OverflowRecovery, type OverflowRecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
+import type { DiffOptions } from '../../../src/watch/diff/diff_options.ts'
+import type { EngineContext } from '../../../src/watch/engine/context.ts'
+import { OverflowRecovery } from '../../../src/watch/engine/overflow_recovery.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import { Root } from '../../../src/watch/roots/root.ts'
@@ -13,10 +15,13 @@ import { World } from '../events/translating.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
+/** Objects in place of the rooms', with as much of them as is asked for. */
+type Stubs = { [Room in keyof EngineContext]?: Partial<EngineContext[Room]> }
+
 const shortage = () => new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
 
 /** A root that events are lost of, and what is told; each of `failures` is what one more try rejects with. */
-function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}) {
+function overflown(failures: Error[], parts: Stubs = {}) {
   const { tree, translator, pending, root: top, mount } = new World()
   const root = new Root('/t')
   root.top = top
@@ -37,7 +42,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     translator,
     pending,
     rescan: {
-      reconcile: async (_, options) => {
+      reconcile: async (_: unknown, options: DiffOptions) => {
         tries.push(Date.now())
         since.push(options.since)
         const failure = failures.shift()
@@ -54,10 +59,10 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     inotify: { kernelWatches: async () => undefined },
     forest: { standing: () => [root] },
     watches: { retire: () => {} },
-    reporter: { report: (changes) => told.push(...changes) },
+    reporter: { report: (changes: Change[]) => told.push(...changes) },
     shortage: new Shortage({ trouble: (error) => troubles.push(error) }),
     ...parts,
-  })
+  } as unknown as EngineContext)
   overflowRecovery.onOverflow()
   /** ms between the tries. */
   const waits = () => tries.slice(1).map((time, i) => time - (tries[i] as number))

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { IN_DELETE, IN_MODIFY } from '../../../src/index.ts'
+import type { OpenNames } from '../../../src/watch/events/batch_view.ts'
+import type { EventsContext } from '../../../src/watch/events/context.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
+import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import type { Entry, LookedAt } from '../../../src/watch/scan/entry.ts'
 import { file } from '../tree/believed.ts'
@@ -22,11 +25,10 @@ test.each([
     const seen: Record<string, Entry | null> = { f: file(3), g: null }
     const { tree, translator, rules, pending } = w
     const { rechecks } = pending
-    const events = new EventHandler({
+    const context = {
       tree,
-      translator,
       looker: {
-        look: async (open) => {
+        look: async (open: OpenNames) => {
           for (const each of open.get(w.root.wd) ?? []) (each as LookedAt).seen = seen[each.name]
         },
       },
@@ -34,8 +36,8 @@ test.each([
       pending,
       reporter: { report() {} },
       shortage: new Shortage({ trouble() {} }),
-      followUp: { noteEvents() {}, list: async () => {} },
-    })
+    } as unknown as EventsContext
+    const events = new EventHandler(context, translator, new FollowUp(context, translator))
     rechecks.addAll(w.root)
     rechecks.begin()
     const batch = batchOf([w.event(IN_MODIFY, 'f'), w.event(IN_DELETE, 'g')])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { InotifyError } from '../../../src/index.ts'
+import type { EventsContext } from '../../../src/watch/events/context.ts'
 import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
@@ -18,15 +19,15 @@ function settling(w: World, takeIn = async () => {}) {
       return seen
     },
   }
-  const followUp = new FollowUp({
+  const context = {
     tree: w.tree,
-    translator: w.translator,
     rescan: { list: async () => {}, takeIn },
     looker,
     pending: w.pending,
     reporter: { report() {} },
     shortage: new Shortage({ trouble() {} }),
-  })
+  } as unknown as EventsContext
+  const followUp = new FollowUp(context, w.translator)
   const settle = async () => {
     await followUp.hold()()
     await followUp.lookAgain()

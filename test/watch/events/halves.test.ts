@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { IN_CREATE, IN_DELETE_SELF, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM } from '../../../src/index.ts'
+import type { EventsContext } from '../../../src/watch/events/context.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
@@ -26,8 +27,9 @@ function reading(w: World, now: Now = {}) {
   const shortage = new Shortage({ trouble() {} })
   const rescan = { list: async () => {}, takeIn: async () => {} }
   const looker = { look, lookAt: async () => new Map() }
-  const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
-  const events = new EventHandler({ tree, translator, looker, rules, pending, reporter, shortage, followUp })
+  const context = { tree, rescan, looker, rules, pending, reporter, shortage } as unknown as EventsContext
+  const followUp = new FollowUp(context, translator)
+  const events = new EventHandler(context, translator, followUp)
   /** What is told behind this read. */
   const read = async (...some: Event[]) => {
     const handled = await events.handle(batchOf(some), 0, some.length)

@@ -37,7 +37,7 @@ export class World {
   readonly tree = new Tree()
   readonly rules = new FakeRules()
   readonly pending = new Pending(this.tree, 0)
-  readonly translator = new Translator(this.tree, this.rules, this.pending)
+  readonly translator = new Translator(this)
   readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
   // wd of each directory by its first path.

@@ -2,7 +2,6 @@ import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import { textOf } from '../../../name_key.ts'
-import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
 import { mayPass, openError } from '../../report/watch_error.ts'
 import type { Entry, LookedAt } from '../../scan/entry.ts'
@@ -12,28 +11,25 @@ import type { WalkRequest } from '../../scan/walk_request.ts'
 import type { TreeWalker } from '../../system.ts'
 import { keepsStat } from '../../tree/believed_entry.ts'
 import type { Directory } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
+import type { DiffContext } from '../context.ts'
 import type { Scanner } from './scanner.ts'
 import type { ScanTarget } from './snapshot_dir.ts'
 
-export interface LookerParts {
-  walker: TreeWalker
-  scanner: Scanner
-  tree: Tree
-  inotify: WatchingSource
-}
-
 /** Looks at names and directories, and returns what was seen. The callers decide what becomes of it. */
 export class Looker {
-  readonly #parts: LookerParts
+  readonly #context: DiffContext
+  readonly #walker: TreeWalker
+  readonly #scanner: Scanner
 
-  constructor(parts: LookerParts) {
-    this.#parts = parts
+  constructor(context: DiffContext, walker: TreeWalker, scanner: Scanner) {
+    this.#context = context
+    this.#walker = walker
+    this.#scanner = scanner
   }
 
   /** Sets `seen` of each of these names, by wd, to the present entry; without its stat where none is kept. */
   async look(byWd: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
-    const { walker, scanner, tree } = this.#parts
+    const { tree } = this.#context
     const asked: Array<{ directory: Directory; names: readonly LookedAt[] }> = []
     const requests: WalkRequest[] = []
     for (const [wd, names] of byWd) {
@@ -41,10 +37,10 @@ export class Looker {
       const directory = directories.find((each) => tree.isAttached(each))
       if (directory === undefined) continue
       const all = names.map(({ name }) => name)
-      requests.push(scanner.requestForNames(directory, all, directories.some(keepsStat)))
+      requests.push(this.#scanner.requestForNames(directory, all, directories.some(keepsStat)))
       asked.push({ directory, names })
     }
-    await walker.walk(requests, (listing) => {
+    await this.#walker.walk(requests, (listing) => {
       const { directory, names } = asked[listing.id] as (typeof asked)[number]
       const isIt = directory.ino === 0 || directory.ino === listing.ino
       if (listing.error === 0 && isIt) listing.answer(names)
@@ -53,15 +49,15 @@ export class Looker {
 
   /** Returns the present listing of each directory asked for. */
   async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
-    const { walker, scanner, tree, inotify } = this.#parts
+    const { tree, inotify } = this.#context
     const found = new Map<Directory, Listing>()
     const targets = this.targets([...questions].filter(([directory]) => tree.isAttached(directory)))
     const take = (listing: Listing) => {
       const requested = targets[listing.id]?.requested
       if (listing.parent === undefined && requested !== undefined) found.set(requested, listing)
     }
-    const requests = targets.map((target) => scanner.request(target, {}))
-    await walker.walk(requests, take, inotify.watching)
+    const requests = targets.map((target) => this.#scanner.request(target, {}))
+    await this.#walker.walk(requests, take, inotify.watching)
     return found
   }
 
@@ -71,21 +67,19 @@ export class Looker {
     isRecursive: boolean,
     take: (listing: Listing) => void,
   ): Promise<void> {
-    const { walker, scanner } = this.#parts
     const requests = directories.map((each) => ({
-      ...scanner.placeOf(each),
+      ...this.#scanner.placeOf(each),
       recursive: isRecursive,
       stat: true,
     }))
-    await walker.walk(requests, take)
+    await this.#walker.walk(requests, take)
   }
 
   /** Returns what is at the place of each of these roots now. */
   async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
-    const { walker, scanner } = this.#parts
     const found = new Map<Directory, RootFinding>()
-    const requests = roots.map((root) => ({ ...scanner.placeOf(root), names: [] }))
-    await walker.walk(requests, (listing) => {
+    const requests = roots.map((root) => ({ ...this.#scanner.placeOf(root), names: [] }))
+    await this.#walker.walk(requests, (listing) => {
       found.set(roots[listing.id] as Directory, findingOf(listing))
     })
     return found
@@ -136,7 +130,7 @@ export class Looker {
         names: [...names].map((path) => basename(path)),
       }
     })
-    await this.#parts.walker.walk(requests, (listing) => {
+    await this.#walker.walk(requests, (listing) => {
       const { id, error, ino, isShort } = listing
       const group = groups[id] as readonly number[]
       const openErrorOf = (i: number | undefined) => openError(error, textOf(pathOf(i)))
@@ -154,10 +148,10 @@ export class Looker {
   /** Returns the targets for a look at each directory by itself, or at some names in it. */
   targets(
     questions: ReadonlyArray<readonly [Directory, readonly string[] | undefined]>,
-    snapshot = this.#parts.scanner.begin(),
+    snapshot = this.#scanner.begin(),
   ): ScanTarget[] {
     return questions.map(([directory, names]) =>
-      this.#parts.scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
+      this.#scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
     )
   }
 }

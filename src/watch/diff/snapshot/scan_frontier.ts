@@ -2,24 +2,15 @@ import { debuglog } from 'node:util'
 import { textOf } from '../../../name_key.ts'
 import { warn } from '../../../warning.ts'
 import { linksError, MOST_LINKS, mayPass, openError } from '../../report/watch_error.ts'
-import type { Rules } from '../../rules.ts'
 import { type Entry, mayBeSame } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
-import type { SourceChoice } from '../../source_choice.ts'
 import type { TreeWalker } from '../../system.ts'
 import { Directory, isLinkBase, isUnwatched, linksAbove, WatchedMount } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
+import type { DiffContext } from '../context.ts'
 import type { Snapshot } from './snapshot.ts'
 import { placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
 
 const trace = debuglog('inotify-bridge')
-
-export interface ScanFrontierParts {
-  walker: TreeWalker
-  tree: Tree
-  rules: Rules
-  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
-}
 
 /**
  * Finds where a scan goes on: what the walker has met and does not go into by itself. These are other mounts, ends of symlinks that are followed and,
@@ -27,16 +18,18 @@ export interface ScanFrontierParts {
  * the tree.
  */
 export class ScanFrontier {
-  readonly #parts: ScanFrontierParts
+  readonly #context: DiffContext
+  readonly #walker: TreeWalker
   #hasWarned = false
 
-  constructor(parts: ScanFrontierParts) {
-    this.#parts = parts
+  constructor(context: DiffContext, walker: TreeWalker) {
+    this.#context = context
+    this.#walker = walker
   }
 
   /** Returns true if a listing may lead to something that the walk does not list as well. Most do not. */
   mayLeadOn({ listing, target }: SnapshotDir): boolean {
-    const { hidesSome, followsLinks } = this.#parts.rules
+    const { hidesSome, followsLinks } = this.#context.rules
     return hidesSome || followsLinks || target !== undefined || listing?.isBoundary === true
   }
 
@@ -54,7 +47,7 @@ export class ScanFrontier {
       } else if (found.isRead) {
         level.push(...this.#levelBelow(found))
         if (!snapshot.isResolved) continue
-        if (!this.#parts.rules.followsLinks) continue
+        if (!this.#context.rules.followsLinks) continue
         found.links = new Map()
         for (const [name, { kind }] of found.entries) {
           if (kind !== 'symlink' || !found.covers(name)) continue
@@ -69,7 +62,7 @@ export class ScanFrontier {
 
   /** Yields directories that the walker does not go into by itself, since some of them may be ignored. */
   *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
-    const { recursive, hidesSome } = this.#parts.rules
+    const { recursive, hidesSome } = this.#context.rules
     const isLook = found.target?.isLook === true
     if (!recursive || !(hidesSome || isLook)) return
     const { place, listing, mount } = found
@@ -95,7 +88,7 @@ export class ScanFrontier {
 
   #believedIn(found: SnapshotDir, name: string): Directory | undefined {
     const directory = this.#believedAt(found)
-    const known = directory && this.#parts.tree.entriesOf(directory).get(name)
+    const known = directory && this.#context.tree.entriesOf(directory).get(name)
     return known instanceof Directory ? known : undefined
   }
 
@@ -114,7 +107,7 @@ export class ScanFrontier {
     const isKnown = known?.mount.base === known && known?.mount.isLinked === false
     if (isKnown && known?.mount.mountId === mountId)
       return { ...target, mount: known.mount, isBase: true, requested: known }
-    const { sourceChoice } = this.#parts
+    const { sourceChoice } = this.#context
     const refuse = (error: Error) => ({ refused: error })
     const choice = await sourceChoice.chooseBelow(found.path).catch(refuse)
     if ('refused' in choice) {
@@ -158,7 +151,7 @@ export class ScanFrontier {
         this.#leave(at, name)
         continue
       }
-      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
+      const choice = await this.#context.sourceChoice.chooseBelow(place.root).catch(() => undefined)
       if (choice === undefined) at.links?.set(name, 'unanswered')
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
@@ -184,7 +177,7 @@ export class ScanFrontier {
     for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
     const alike: string[] = []
     for (let each = found?.match; each !== undefined; each = each.parent)
-      if (mayBe(each, end)) alike.push(this.#parts.tree.pathOf(each))
+      if (mayBe(each, end)) alike.push(this.#context.tree.pathOf(each))
     const now = alike.length === 0 ? [] : await this.#identify(alike)
     return now.some((each) => each === 'unanswered' || (each !== undefined && isSame(each, end)))
   }
@@ -193,7 +186,7 @@ export class ScanFrontier {
   async #identify(paths: readonly string[]): Promise<Array<Identity | 'unanswered' | undefined>> {
     const found: Array<Identity | 'unanswered' | undefined> = []
     const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
-    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId, identity }) => {
+    await this.#walker.walk(requests, ({ id, error, isShort, ino, mountId, identity }) => {
       // A shortage says nothing of where the path leads.
       if (isShort) throw openError(error, textOf(paths[id] ?? ''))
       if (error === 0) found[id] = { ino, mountId, identity }
@@ -219,7 +212,7 @@ export class ScanFrontier {
     while (top.parent !== undefined) top = top.parent
     let directory = top.match ?? top.target?.requested
     while (directory?.parent !== undefined) directory = directory.parent
-    return directory === undefined ? top.path : this.#parts.tree.pathOf(directory)
+    return directory === undefined ? top.path : this.#context.tree.pathOf(directory)
   }
 }
 

@@ -1,22 +1,16 @@
 import { InotifyError } from '../../../errors.ts'
 import { addHint } from '../../../inotify/limits.ts'
-import type { Clock } from '../../clock.ts'
-import type { Watching, WatchingSource } from '../../inotify_instance.ts'
+import type { Watching } from '../../inotify_instance.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Listing, Taker } from '../../scan/listing.ts'
 import type { Patience } from '../../scan/patience.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
+import type { TreeWalker } from '../../system.ts'
 import { type Directory, isLinkBase, WatchedMount } from '../../tree/directory.ts'
-import { ScanFrontier, type ScanFrontierParts } from './scan_frontier.ts'
+import type { DiffContext } from '../context.ts'
+import { ScanFrontier } from './scan_frontier.ts'
 import { Snapshot } from './snapshot.ts'
 import { type Place, placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
-
-export interface ScannerParts extends ScanFrontierParts {
-  /** True: every file that is polled is read through. */
-  hash: boolean
-  clock: Pick<Clock, 'now'>
-  inotify: WatchingSource
-}
 
 /** Leaves directories out of a snapshot, since all is known of them. */
 export interface LeftOut extends Taker {
@@ -47,12 +41,14 @@ export interface ScanOptions {
  * and changes nothing in the tree.
  */
 export class Scanner {
-  readonly #parts: ScannerParts
+  readonly #context: DiffContext
+  readonly #walker: TreeWalker
   readonly #frontier: ScanFrontier
 
-  constructor(parts: ScannerParts) {
-    this.#parts = parts
-    this.#frontier = new ScanFrontier(parts)
+  constructor(context: DiffContext, walker: TreeWalker) {
+    this.#context = context
+    this.#walker = walker
+    this.#frontier = new ScanFrontier(context, walker)
   }
 
   /** Returns what is in these directories now, and in all that lie below them. */
@@ -66,8 +62,8 @@ export class Scanner {
 
   /** Returns an empty snapshot. */
   begin(isResolved = true, leftOut?: LeftOut): Snapshot {
-    const { rules, clock } = this.#parts
-    return new Snapshot(rules, clock.now(), isResolved, leftOut)
+    const { rules, system } = this.#context
+    return new Snapshot(rules, system.clock.now(), isResolved, leftOut)
   }
 
   /** Returns what a walk by these directories' requests has found. */
@@ -92,18 +88,17 @@ export class Scanner {
 
   /** Adds to a snapshot what is at these places, and what the walker meets there. */
   async extend(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
-    const { walker } = this.#parts
     // A scan level by level takes a walk for each level.
-    walker.hold()
+    this.#walker.hold()
     try {
       await this.#walk(snapshot, targets, options)
     } finally {
-      walker.release()
+      this.#walker.release()
     }
   }
 
   async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
-    const { walker, inotify } = this.#parts
+    const { inotify } = this.#context
     const { leftOut } = options
     let others: ScanTarget[] = []
     for (let next = targets; next.length > 0; ) {
@@ -120,7 +115,7 @@ export class Scanner {
       snapshot.begin(next)
       leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
-      await walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
+      await this.#walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
       const beyond = await this.#frontier.beyond(snapshot, fresh)
       others.push(...beyond.others)
       next = beyond.level
@@ -137,16 +132,15 @@ export class Scanner {
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
   scanAhead(root: string, watching: Watching, patience: Patience): boolean {
-    const { walker } = this.#parts
     const mount = new WatchedMount('inotify', '', 0)
     const places = (next: readonly Place[]) =>
       next.map((place) => this.request({ place, name: '', parent: undefined, mount, isBase: false }, {}))
     const top = [this.#placeOfRoot(root)]
     let mountId: number | undefined
-    walker.hold()
+    this.#walker.hold()
     try {
       for (let next = top; next.length > 0; ) {
-        const found = walker.walkAhead(places(next), watching, patience)
+        const found = this.#walker.walkAhead(places(next), watching, patience)
         if (found === undefined) return false
         patience.count(found.length)
         if (next === top && found[0] !== undefined) assertWatched(found[0], root)
@@ -157,7 +151,7 @@ export class Scanner {
       }
       return true
     } finally {
-      walker.release()
+      this.#walker.release()
     }
   }
 
@@ -168,7 +162,7 @@ export class Scanner {
     mountId: number | undefined,
     patience: Patience,
   ): Place[] | undefined {
-    const { rules } = this.#parts
+    const { rules } = this.#context
     const below: Place[] = []
     if (!rules.recursive || !rules.hidesSome) return below
     for (const listing of found) {
@@ -185,7 +179,7 @@ export class Scanner {
   }
 
   #placeOfRoot(root: string): Place {
-    return this.#parts.rules.followsRoots ? { root, rel: '' } : { root, noFollow: true, rel: '' }
+    return this.#context.rules.followsRoots ? { root, rel: '' } : { root, noFollow: true, rel: '' }
   }
 
   /** Adds a directory that was left out, as one in it was not. */
@@ -204,7 +198,7 @@ export class Scanner {
 
   /** Returns the request for some names in a directory. */
   requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
-    const hash = stat && this.#parts.hash && directory.mount.usesPolling
+    const hash = stat && this.#context.settings.hash && directory.mount.usesPolling
     return { ...this.placeOf(directory), stat, hash, names }
   }
 
@@ -217,8 +211,8 @@ export class Scanner {
     { place, mount, names, isLook }: ScanTarget,
     { isPoll, statAll, since = Number.POSITIVE_INFINITY }: ScanOptions,
   ): WalkRequest {
-    const { recursive, hidesSome } = this.#parts.rules
-    const hash = this.#parts.hash && mount.usesPolling
+    const { recursive, hidesSome } = this.#context.rules
+    const hash = this.#context.settings.hash && mount.usesPolling
     if (names !== undefined) return { ...place, stat: true, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
@@ -235,7 +229,7 @@ export class Scanner {
     let base = directory
     for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
     const rel = names.reverse().join('/')
-    const root = this.#parts.tree.pathOf(base)
+    const root = this.#context.tree.pathOf(base)
     const place: Place = base.isRoot ? { ...this.#placeOfRoot(root), rel } : { root, rel }
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
     return parentIno === 0 ? place : { ...place, parentIno }

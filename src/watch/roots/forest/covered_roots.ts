@@ -1,35 +1,26 @@
 import type { LostReason, Source } from '../../report/change.ts'
-import type { Reporter } from '../../report/reporter.ts'
 import { Directory } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
 import { aboutRoot, asRestored, type Root } from '../root.ts'
-import { type Covering, type Coverings, isElsewhere } from './covering.ts'
-import type { RootForest } from './root_forest.ts'
-
-export interface CoveredRootsParts {
-  tree: Tree
-  forest: RootForest
-  coverings: Coverings
-  reporter: Pick<Reporter, 'report'>
-}
+import type { ForestContext } from './context.ts'
+import { type Covering, isElsewhere } from './covering.ts'
 
 /**
  * Whether the roots that lie in the trees of others are what they were. All that a covered root adds to what its coverer tells is whether it is lost,
  * restored, overflown or recovered, which is derived from what is believed: nobody looks at anything for it.
  */
 export class CoveredRoots {
-  readonly #parts: CoveredRootsParts
+  readonly #context: ForestContext
   // What the forest and its trees were at the last review.
   #forestRevision = 0
   #treeRevision = 0
 
-  constructor(parts: CoveredRootsParts) {
-    this.#parts = parts
+  constructor(context: ForestContext) {
+    this.#context = context
   }
 
   /** After each task. Costs nothing while nothing is covered, and little while no directory comes or goes. */
   review(): void {
-    const { tree, forest, coverings } = this.#parts
+    const { tree, forest, coverings } = this.#context
     if (forest.nested.length === 0) return
     const hasChanged = tree.revision !== this.#treeRevision || forest.revision !== this.#forestRevision
     this.#treeRevision = tree.revision
@@ -48,7 +39,7 @@ export class CoveredRoots {
   }
 
   #reviewCovered(root: Root, coverer: Root, hasChanged: boolean): void {
-    const { reporter } = this.#parts
+    const { reporter } = this.#context
     root.coverer = coverer
     if (root.isPresent && coverer.isOverflown && !root.isOverflown) {
       root.overflow()
@@ -63,7 +54,7 @@ export class CoveredRoots {
   }
 
   #compare(root: Root, coverer: Root): void {
-    const { forest, coverings } = this.#parts
+    const { forest, coverings } = this.#context
     const covering = coverings.of(root, coverer)
     const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
     if (found !== root.top) forest.lose(root, this.#reasonOf(root, covering), sourceOf(root))
@@ -74,7 +65,7 @@ export class CoveredRoots {
 
   /** Why its directory is not the one that its coverer has at its path now. */
   #reasonOf({ top, path }: Root, covering: Covering): LostReason {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     if (covering !== 'elsewhere' && covering !== 'nothing') return 'replaced'
     if (top === undefined || !tree.isAttached(top)) return 'deleted'
     return tree.pathOf(top) === path ? 'unreadable' : 'renamed'
@@ -82,7 +73,7 @@ export class CoveredRoots {
 
   /** Something has come to be at its path of which another root tells all. */
   #absorb(root: Root, coverer: Root, directory: Directory): void {
-    const { forest } = this.#parts
+    const { forest } = this.#context
     const isAnother = root.top?.ino !== directory.ino
     if (isAnother) forest.lose(root, 'replaced', sourceOf(root))
     forest.absorb(root, coverer)
@@ -93,7 +84,7 @@ export class CoveredRoots {
     root.top = top
     if (root.isPresent) return
     root.appear()
-    this.#parts.reporter.report([asRestored(root, 'rescan')])
+    this.#context.reporter.report([asRestored(root, 'rescan')])
   }
 }
 

@@ -5,6 +5,7 @@ import { isPassing, MOST_LINKS } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { Directory, linksAbove } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
+import type { RootsContext } from '../context.ts'
 import type { FileRoot } from '../file_root.ts'
 import type { Root } from '../root.ts'
 
@@ -16,13 +17,6 @@ export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
 const NONE: ReadonlySet<string> = new Set()
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
-
-export interface CoveringsParts {
-  tree: Tree
-  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive' | 'followsLinks' | 'followsRoots'>
-  /** By their paths, those that are watched or looked for. */
-  byPath: ReadonlyMap<string, Root>
-}
 
 /** Whether a root does not tell, now or later, of what a path leads to. */
 export function isElsewhere(covering: Covering): boolean {
@@ -63,21 +57,21 @@ export function hasGone(root: Root, coverer: Root, covering: Covering, followsLi
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */
 export class Coverings {
-  readonly #parts: CoveringsParts
+  readonly #context: RootsContext
 
-  constructor(parts: CoveringsParts) {
-    this.#parts = parts
+  constructor(context: RootsContext) {
+    this.#context = context
   }
 
   /** The root whose tree a path below it belongs to, if it is in one: the nearest that has a tree. */
   covererOf(path: string): Root | undefined {
-    if (!this.#parts.rules.recursive) return undefined
+    if (!this.#context.rules.recursive) return undefined
     return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
   }
 
   /** Those of these paths that are watched by themselves, if they are files: no other root tells of what comes there, or looks for what lies below. */
   uninvolved(paths: readonly string[]): string[] {
-    const withRootsBelow = this.#parts.rules.recursive ? this.#aboveRoots(new Set(paths)) : NONE
+    const withRootsBelow = this.#context.rules.recursive ? this.#aboveRoots(new Set(paths)) : NONE
     return paths.filter((path) => {
       if (withRootsBelow.has(path)) return false
       const coverer = this.covererOf(path)
@@ -89,7 +83,7 @@ export class Coverings {
 
   /** Tells if another root ignores a path below it, or a directory on the way. */
   isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
-    return hidesAny(this.#parts.rules, above, namesBelow(above, path))
+    return hidesAny(this.#context.rules, above, namesBelow(above, path))
   }
 
   isNested(path: string): boolean {
@@ -98,7 +92,7 @@ export class Coverings {
 
   below(root: Root): Root[] {
     const prefix = root.path === '/' ? '/' : `${root.path}/`
-    return [...this.#parts.byPath.values()].filter(({ path }) => path !== '/' && path.startsWith(prefix))
+    return [...this.#context.byPath.values()].filter(({ path }) => path !== '/' && path.startsWith(prefix))
   }
 
   /** What a root has at the path of another. What was there is lost with it, and what comes is found with it. */
@@ -108,7 +102,7 @@ export class Coverings {
 
   /** The directory that a root has at the path of another and could not read, which is tried again: nobody has told yet what is in it, but for the other. */
   unreadAt({ path }: Root, { path: above, top }: Root): Directory | undefined {
-    const found = top && this.#parts.tree.find(top, namesBelow(above, path))
+    const found = top && this.#context.tree.find(top, namesBelow(above, path))
     return found?.isListed === false && isPassing(found.mount.uncovered.get(found)) ? found : undefined
   }
 
@@ -123,7 +117,7 @@ export class Coverings {
 
   /** Returns the kind under which a file root reports that the file has come, or was written to. undefined: an outer root reports it. */
   kindTold({ path, kind, isMountPoint }: FileRoot, isComing: boolean): Kind | undefined {
-    const { byPath, rules } = this.#parts
+    const { byPath, rules } = this.#context
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
     if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return kind
     // The outer root reports the symlink itself, and writes to the file at its end if it follows links.
@@ -134,7 +128,7 @@ export class Coverings {
   }
 
   #isLinkIn({ path: above, top }: Root, path: string): boolean {
-    const { tree, rules } = this.#parts
+    const { tree, rules } = this.#context
     const names = namesBelow(above, path)
     const name = names.pop() as string
     const parent = rules.followsRoots && top && tree.find(top, names)
@@ -143,13 +137,13 @@ export class Coverings {
 
   #at(path: string, { path: above, top }: Root): Covering {
     if (top === undefined) return 'nothing'
-    return coveringAt(this.#parts.tree, this.#parts.rules, top, namesBelow(above, path))
+    return coveringAt(this.#context.tree, this.#context.rules, top, namesBelow(above, path))
   }
 
   /** Those of these paths below which roots lie. */
   #aboveRoots(paths: ReadonlySet<string>): ReadonlySet<string> {
     const found = new Set<string>()
-    for (let each of this.#parts.byPath.keys()) {
+    for (let each of this.#context.byPath.keys()) {
       while (each !== '/') {
         each = dirname(each)
         if (paths.has(each)) found.add(each)
@@ -161,7 +155,7 @@ export class Coverings {
   #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
     for (let each = path; each !== '/'; ) {
       each = dirname(each)
-      const root = this.#parts.byPath.get(each)
+      const root = this.#context.byPath.get(each)
       if (root !== undefined && isMeant(root)) return root
     }
     return undefined

@@ -1,29 +1,13 @@
 import { constants } from 'node:os'
-import type { WatchRelease } from '../../events/watch_release.ts'
-import type { Pending } from '../../pending/pending.ts'
 import type { LostReason, Source } from '../../report/change.ts'
-import type { Reporter } from '../../report/reporter.ts'
 import { asWatchError, openError } from '../../report/watch_error.ts'
-import type { Rules } from '../../rules.ts'
 import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
-import type { PathWatches } from '../path_watches.ts'
+import type { RootsContext } from '../context.ts'
 import { asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
 import { asGone, asNew } from './retold.ts'
-
-export interface RootForestParts {
-  tree: Tree
-  rules: Rules
-  pending: Pick<Pending, 'work' | 'rechecks' | 'scans'>
-  watches: WatchRelease
-  reporter: Pick<Reporter, 'report'>
-  /** By their paths, those that are watched or looked for. */
-  byPath: ReadonlyMap<string, Root>
-  coverings: Coverings
-  pathWatches: PathWatches
-}
 
 const NONE: readonly Root[] = []
 
@@ -33,7 +17,8 @@ const NONE: readonly Root[] = []
  * and not how that came to be known.
  */
 export class RootForest {
-  readonly #parts: RootForestParts
+  readonly #context: RootsContext
+  readonly #coverings: Coverings
   // Those that have trees of their own.
   readonly #byTop = new Map<Directory, Root>()
   #nested: readonly Root[] = []
@@ -43,8 +28,9 @@ export class RootForest {
   // undefined: it is to be found out. It is asked for after each command, and there may be thousands.
   #standing: readonly Root[] | undefined
 
-  constructor(parts: RootForestParts) {
-    this.#parts = parts
+  constructor(context: RootsContext, coverings: Coverings) {
+    this.#context = context
+    this.#coverings = coverings
   }
 
   /** The root whose tree this is the top of. */
@@ -55,13 +41,13 @@ export class RootForest {
   /** Those that are watched, or looked for, by themselves: what a covered root covers, another looks after. */
   standing(): readonly Root[] {
     if (this.#isClosed) return []
-    this.#standing ??= [...this.#parts.byPath.values()].filter(({ coverer }) => coverer === undefined)
+    this.#standing ??= [...this.#context.byPath.values()].filter(({ coverer }) => coverer === undefined)
     return this.#standing
   }
 
   /** Whether it is one of {@link standing}. */
   isStanding(root: Root): boolean {
-    return !this.#isClosed && root.coverer === undefined && this.#parts.byPath.get(root.path) === root
+    return !this.#isClosed && root.coverer === undefined && this.#context.byPath.get(root.path) === root
   }
 
   /** Nothing is looked after any more. */
@@ -86,7 +72,7 @@ export class RootForest {
 
   /** Gives a root a tree of its own, of which nothing is known. */
   plant(root: Root, mount: WatchedMount): Directory {
-    const top = this.#parts.tree.addRoot(root.path, mount)
+    const top = this.#context.tree.addRoot(root.path, mount)
     root.top = top
     root.mount = mount
     this.#byTop.set(top, root)
@@ -100,7 +86,7 @@ export class RootForest {
     if (top === undefined || !this.#byTop.delete(top)) return
     // Where it turns out to be a file, its mount goes on without a directory.
     for (const mount of root.mounts) if (mount.base === top) mount.base = undefined
-    if (this.#parts.tree.isAttached(top)) this.#parts.tree.drop(top)
+    if (this.#context.tree.isAttached(top)) this.#context.tree.drop(top)
   }
 
   /**
@@ -108,7 +94,7 @@ export class RootForest {
    * until the other one has seen it.
    */
   cover(root: Root): boolean {
-    const covered = this.#parts.coverings.whoCovers(root)
+    const covered = this.#coverings.whoCovers(root)
     if (covered === undefined) return false
     const { coverer, covering } = covered
     const { top } = root
@@ -127,7 +113,7 @@ export class RootForest {
    * @param isNew whether it is to be
    */
   admit(root: Root, isTold: boolean, isNew: boolean): void {
-    const { rules } = this.#parts
+    const { rules } = this.#context
     this.#standing = undefined
     if (root.file !== undefined) return
     if (rules.recursive) this.#admitNested(root, isTold || isNew)
@@ -135,16 +121,19 @@ export class RootForest {
   }
 
   #admitNested(root: Root, isToldAnyway: boolean): void {
-    const { coverings } = this.#parts
-    const below = coverings.below(root)
-    const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
+    const below = this.#coverings.below(root)
+    const nested = new Set([
+      ...this.#nested,
+      ...below,
+      ...(this.#coverings.isNested(root.path) ? [root] : []),
+    ])
     this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
     this.#revision++
     if (root.coverer !== undefined) return
     for (const each of below) {
       if (each.file !== undefined || each.coverer !== undefined) continue
-      const covering = coverings.of(each, root)
-      if (each.isPresent) this.#takeIn(each, root, coverings.unreadAt(each, root) ?? covering)
+      const covering = this.#coverings.of(each, root)
+      if (each.isPresent) this.#takeIn(each, root, this.#coverings.unreadAt(each, root) ?? covering)
       // That it is there again has not been told: what is in it is new.
       else if (covering instanceof Directory && !isToldAnyway) this.#tellAll(covering)
     }
@@ -155,15 +144,15 @@ export class RootForest {
    * what comes, is told to be gone.
    */
   forsakeLost(root: Root): void {
-    const { coverings, rules } = this.#parts
-    for (const each of rules.recursive ? coverings.below(root) : []) {
+    const { rules } = this.#context
+    for (const each of rules.recursive ? this.#coverings.below(root) : []) {
       if (!each.isPresent && each.coverer === undefined) this.forsake(each)
     }
   }
 
   /** See {@link Tree.makeWay}: all that these roots have told has been told to be gone, and what comes is told as new. */
   forsakeVacated(): void {
-    const { vacated } = this.#parts.tree
+    const { vacated } = this.#context.tree
     if (vacated.size === 0) return
     for (const top of vacated) {
       const root = this.#byTop.get(top)
@@ -177,13 +166,13 @@ export class RootForest {
 
   /** A root is not at its path any more, and another tells what comes there, or that nothing does: so what it has told is told to be gone. */
   forsakeCovered(root: Root): void {
-    const covering = this.#parts.coverings.whoCovers(root)?.covering
+    const covering = this.#coverings.whoCovers(root)?.covering
     if (covering !== undefined && !(covering instanceof Directory)) this.forsake(root)
   }
 
   /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
   hasToldBelow(root: Root): boolean {
-    const below = this.#parts.coverings.below(root)
+    const below = this.#coverings.below(root)
     return below.some(({ isPresent, coverer }) => isPresent && coverer === undefined)
   }
 
@@ -192,14 +181,14 @@ export class RootForest {
    * believed. The answer are those that are present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
-    const { tree, pending, coverings } = this.#parts
+    const { tree, pending } = this.#context
     this.#standing = undefined
     this.#nested = this.#nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
-      const covered = coverings.whoCovers(each)
+      const covered = this.#coverings.whoCovers(each)
       // What nobody can read just now was told, and is to be compared when somebody can.
-      const covering = coverings.unreadAt(each, root) ?? coverings.of(each, root)
+      const covering = this.#coverings.unreadAt(each, root) ?? this.#coverings.of(each, root)
       if (covered !== undefined) each.coverer = covered.coverer
       else if (covering instanceof Directory) {
         // While a root is lost, those that it covers have the tops that they were lost with: it may have told before that another directory took the
@@ -218,7 +207,7 @@ export class RootForest {
   lose(root: Root, reason: LostReason, source: Source): void {
     if (!root.isPresent) return
     root.vanish()
-    this.#parts.reporter.report([asLost(root, reason, source)])
+    this.#context.reporter.report([asLost(root, reason, source)])
   }
 
   /** A root has no tree of its own from now on: all that it would tell, another does. */
@@ -251,7 +240,7 @@ export class RootForest {
   }
 
   #enter(root: Root, coverer: Root): void {
-    const { pathWatches, watches } = this.#parts
+    const { pathWatches, watches } = this.#context
     root.coverer = coverer
     root.mount = undefined
     root.isAwaited = false
@@ -262,7 +251,7 @@ export class RootForest {
 
   /** All that a root has told of itself is told to be gone. */
   forsake(root: Root): void {
-    const { tree, reporter } = this.#parts
+    const { tree, reporter } = this.#context
     const { top } = root
     if (top === undefined) return
     if (tree.isAttached(top)) reporter.report(asGone(tree, top))
@@ -279,7 +268,7 @@ export class RootForest {
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
-    const { tree, rules, pending } = this.#parts
+    const { tree, rules, pending } = this.#context
     const { top } = root
     // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
     if (hasGone(root, coverer, covering, rules.followsLinks)) this.forsake(root)
@@ -295,7 +284,7 @@ export class RootForest {
 
   /** But for what was told by roots that are files, or have been grafted there. */
   #tellAll(directory: Directory): void {
-    const { tree, reporter, byPath } = this.#parts
+    const { tree, reporter, byPath } = this.#context
     const grafted = new Set(this.#nested.flatMap(({ coverer, top }) => (coverer && top ? [top] : [])))
     const isFileRoot = (path: string) => byPath.get(path)?.file?.isPresent === true
     reporter.report(asNew(tree, directory, isFileRoot, (each) => grafted.has(each)))
@@ -304,7 +293,7 @@ export class RootForest {
   /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
   #outdate(): void {
     this.#standing = undefined
-    for (const root of this.#parts.byPath.values()) root.outdate()
+    for (const root of this.#context.byPath.values()) root.outdate()
   }
 }
 

@@ -1,35 +1,19 @@
 import { InotifyError } from '../../../errors.ts'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import { textOf } from '../../../name_key.ts'
-import type { Looker } from '../../diff/snapshot/looker.ts'
 import { ABOUT_NAME, GONE } from '../../events/watch_mask.ts'
 import type { NamesOf } from '../../pending/dirty_set.ts'
-import type { Pending } from '../../pending/pending.ts'
 import type { Source } from '../../report/change.ts'
-import type { Reporter } from '../../report/reporter.ts'
-import type { Shortage } from '../../report/shortage.ts'
 import { openError } from '../../report/watch_error.ts'
-import type { Rules } from '../../rules.ts'
 import type { Entry } from '../../scan/entry.ts'
-import type { WatchSystem } from '../../system.ts'
 import { Directory, isSymlink } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
+import type { RootsContext } from '../context.ts'
 import type { Hints } from '../path_watches.ts'
 import type { Way } from '../ways.ts'
 import { alterationOfEnd, type FollowedLink, ledToFile, OF_FILE } from './followed_link.ts'
 import { hintsForLinks } from './link_index.ts'
 import { LinkPlaces } from './link_places.ts'
-import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
-
-export interface FollowedLinksParts extends LinkWatchesParts {
-  system: Pick<WatchSystem, 'followTogether' | 'survey' | 'clock'>
-  rules: Pick<Rules, 'followsLinks'>
-  tree: Tree
-  pending: Pick<Pending, 'work' | 'failed' | 'consistentUntil'>
-  looker: Pick<Looker, 'stat'>
-  reporter: Pick<Reporter, 'report' | 'trouble'>
-  shortage: Shortage
-}
+import { LinkWatches } from './link_watches.ts'
 
 const AT_ONCE = 512
 
@@ -39,16 +23,16 @@ const AT_ONCE = 512
  * directory that a link leads to, that directory's own watches tell.
  */
 export class FollowedLinks {
-  readonly #parts: FollowedLinksParts
+  readonly #context: RootsContext
   readonly #watches: LinkWatches
   readonly #places = new LinkPlaces()
   #sizeAtPrune = 0
   // ms since the epoch: when the last poll began.
   #polledAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: FollowedLinksParts) {
-    this.#parts = parts
-    this.#watches = new LinkWatches(parts)
+  constructor(context: RootsContext) {
+    this.#context = context
+    this.#watches = new LinkWatches(context)
   }
 
   /** Whether there are some whose way nobody tells of, or not all. */
@@ -73,7 +57,7 @@ export class FollowedLinks {
 
   /** Marks the links that events concern to be looked at. */
   take(hints: Hints): void {
-    const { work } = this.#parts.pending
+    const { work } = this.#context.pending
     this.takeMoves()
     for (const [link, { own, all }] of hintsForLinks(hints, this.#places)) {
       const { parent, name } = link
@@ -90,7 +74,7 @@ export class FollowedLinks {
 
   /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
   takeMoves(): void {
-    const { tree, pending, rules, system } = this.#parts
+    const { tree, pending, rules, system } = this.#context
     if (tree.movedLinks.length === 0) return
     const moves = tree.movedLinks.splice(0)
     for (const moved of rules.followsLinks ? moves : []) {
@@ -107,13 +91,13 @@ export class FollowedLinks {
 
   /** Events were lost: the next look reports files that were changed since. */
   onOverflow(): void {
-    const { consistentUntil } = this.#parts.pending
+    const { consistentUntil } = this.#context.pending
     for (const link of this.#places) doubt(link, consistentUntil)
   }
 
   /** Looks again at the links whose hops are on one of these points, where mounts have come or gone, and asks the mounts anew. No event tells of that. */
   onMounts(points: readonly string[]): void {
-    const { pending, system } = this.#parts
+    const { pending, system } = this.#context
     for (const link of this.#places) {
       const { parent, name, realPath, way } = link
       const route = realPath === undefined ? [] : [realPath, ...(way?.turns ?? [])]
@@ -146,12 +130,12 @@ export class FollowedLinks {
     this.takeMoves()
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled].filter((link) => this.#mayTell(link))
-    const startedAt = this.#parts.system.clock.now()
+    const startedAt = this.#context.system.clock.now()
     await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, 'poll')
     this.#polledAt = startedAt
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
-      if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)
+      if (!this.#isAsBelieved(link)) this.#context.pending.work.look(link.parent, link.name)
   }
 
   /**
@@ -160,7 +144,7 @@ export class FollowedLinks {
    * @param source left out, it is that of the link's mount
    */
   async #lookUnlessShort(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
-    const { pending, shortage } = this.#parts
+    const { pending, shortage } = this.#context
     for (let i = 0; i < links.length; i += AT_ONCE) {
       const some = links.slice(i, i + AT_ONCE)
       const done = await shortage.unless(this, async () => {
@@ -172,7 +156,7 @@ export class FollowedLinks {
   }
 
   async #look(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     const ways = await this.#watches.follow(
       links.map((link) => {
         const isFile = !(this.#believed(link) instanceof Directory)
@@ -190,7 +174,7 @@ export class FollowedLinks {
 
   /** What is at the end of each. What a '..' leaves has to be a directory, or the path leads nowhere. */
   async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null | InotifyError>> {
-    const { looker } = this.#parts
+    const { looker } = this.#context
     const ends = await looker.stat(ways.map(({ realPath }) => realPath))
     const left = [...new Set(ways.flatMap((way) => way.left))]
     if (left.length === 0) return ends
@@ -206,7 +190,7 @@ export class FollowedLinks {
 
   /** A server or a disk cannot say what is at its end: what was seen there is so still, as far as anybody can tell. Of a directory its own listing says why. */
   #askAgain(link: FollowedLink, error: InotifyError, since: number): void {
-    const { pending, reporter, tree } = this.#parts
+    const { pending, reporter, tree } = this.#context
     const { parent, name } = link
     pending.failed.follow(parent, name, since)
     // Another reason to look at it may come sooner, and is of something later.
@@ -234,11 +218,11 @@ export class FollowedLinks {
     const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
     const isReplaced = link.isReplaced || altered !== undefined
     link.isReplaced = !isAsBelieved && isNews && isReplaced
-    if (!isAsBelieved && isNews) this.#parts.pending.work.look(parent, name)
+    if (!isAsBelieved && isNews) this.#context.pending.work.look(parent, name)
     else if (!(believed instanceof Directory) && isReplaced) {
-      const path = this.#parts.tree.pathOf(parent, name)
+      const path = this.#context.tree.pathOf(parent, name)
       const told = { type: altered ?? 'modify', path, kind: 'symlink', mask: hint } as const
-      this.#parts.reporter.report([{ ...told, source: hint === 0 ? source : 'inotify' }])
+      this.#context.reporter.report([{ ...told, source: hint === 0 ? source : 'inotify' }])
     }
   }
 
@@ -252,7 +236,7 @@ export class FollowedLinks {
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
   #believed({ parent, name }: Pick<FollowedLink, 'parent' | 'name'>): Entry | undefined {
-    const { tree } = this.#parts
+    const { tree } = this.#context
     if (!tree.isAttached(parent)) return undefined
     const entry = tree.entriesOf(parent).get(name)
     return entry !== undefined && isSymlink(entry) ? entry : undefined
@@ -264,7 +248,7 @@ export class FollowedLinks {
 
   /** While its root is lost, what it led to stays known, to be compared when it is followed again. */
   #mayTell({ parent }: FollowedLink): boolean {
-    return this.#parts.tree.isPresent(parent)
+    return this.#context.tree.isPresent(parent)
   }
 
   #forget(link: FollowedLink): void {

@@ -1,27 +1,12 @@
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
-import type { InotifySource } from '../../events/inotify_source.ts'
-import type { WatchRelease } from '../../events/watch_release.ts'
-import type { Pending } from '../../pending/pending.ts'
-import type { WatchShortage } from '../../report/watch_shortage.ts'
-import type { SourceChoice } from '../../source_choice.ts'
-import type { SurveyedDirectory, WatchSystem } from '../../system.ts'
+import type { SurveyedDirectory } from '../../system.ts'
+import type { RootsContext } from '../context.ts'
 import { isOutOfWatches, MOST_TIMES, type Way, watchFile, waysOf } from '../ways.ts'
 import type { FollowedLink } from './followed_link.ts'
-import type { LinkIndex } from './link_index.ts'
+import { LinkIndex } from './link_index.ts'
 import type { FoundWay, LinkWay } from './link_way.ts'
-
-export interface LinkWatchesParts {
-  system: Pick<WatchSystem, 'followTogether' | 'survey'>
-  sourceChoice: SourceChoice
-  pending: Pick<Pending, 'work'>
-  watchShortage: WatchShortage
-  inotify: Pick<InotifySource, 'instance'>
-  /** What tells that a link may lead elsewhere: see ways.ts. */
-  linkIndex: LinkIndex
-  watches: WatchRelease
-}
 
 /** A link that is to be followed, by its path, and whether no directory is believed to be where it leads. */
 export interface SoughtLink {
@@ -39,14 +24,17 @@ interface SeenLink extends SoughtLink {
 
 /** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
 export class LinkWatches {
-  readonly #parts: LinkWatchesParts
+  readonly #context: RootsContext
+  /** The watches by which a link may lead elsewhere: see ways.ts. */
+  readonly #linkIndex: LinkIndex
   readonly #polled = new Set<FollowedLink>()
   readonly #refused = new Map<FollowedLink, InotifyError>()
   // How many of these have found no watch.
   #outOfWatches = 0
 
-  constructor(parts: LinkWatchesParts) {
-    this.#parts = parts
+  constructor(context: RootsContext) {
+    this.#context = context
+    this.#linkIndex = new LinkIndex(context.pathWatches)
   }
 
   /** Of what a change may be told by nobody. */
@@ -70,7 +58,7 @@ export class LinkWatches {
     for (let times = 1; sought.length > 0; times++) {
       const followed = await waysOf(
         sought.map(({ path }) => path),
-        this.#parts.system,
+        this.#context.system,
       )
       const seen = sought.map((each, i) => ({ ...each, way: followed[i] as Way }))
       for (const { link, way } of seen) ways.set(link, way)
@@ -85,20 +73,20 @@ export class LinkWatches {
   forget(link: FollowedLink): void {
     this.#polled.delete(link)
     this.#noteRefusal(link, undefined)
-    this.#parts.watches.retire(this.#parts.linkIndex.set(link, undefined))
+    this.#context.watches.retire(this.#linkIndex.set(link, undefined))
   }
 
   /** @returns those that are to be followed once more at once */
   #watch(seen: readonly SeenLink[], isLast: boolean): ReadonlySet<SeenLink> {
-    const { linkIndex, watches } = this.#parts
-    const inotify = this.#parts.inotify.instance
-    const watchWay = inotify && linkIndex.ways.watchingWith(inotify)
+    const { watches } = this.#context
+    const inotify = this.#context.inotify.instance
+    const watchWay = inotify && this.#linkIndex.ways.watchingWith(inotify)
     const unsettled = new Set<SeenLink>()
     const left: number[] = []
     for (const each of seen) {
       const { link, way, isFile, isFresh } = each
       if (inotify === undefined || watchWay === undefined || link.parent.mount.usesPolling) {
-        left.push(...this.#seat(each, linkIndex.ways.unwatched(way), 0))
+        left.push(...this.#seat(each, this.#linkIndex.ways.unwatched(way), 0))
         this.#noteRefusal(link, undefined)
         continue
       }
@@ -130,7 +118,7 @@ export class LinkWatches {
     const isOther = isMoved || (refused !== undefined) !== wasRefused
     // What a directory holds was listed before its way was watched.
     const isOpen = isFresh ? (found.isSettled ? !isFile : isLast) : isOther
-    if (isOpen) this.#parts.pending.work.look(link.parent, link.name)
+    if (isOpen) this.#context.pending.work.look(link.parent, link.name)
     return left
   }
 
@@ -139,18 +127,18 @@ export class LinkWatches {
     const end = basename(realPath)
     const isSameEnd = link.end === end
     if (link.way?.key !== way.key || link.watchedAs !== name || !isSameEnd) link.isSilent = undefined
-    return this.#parts.linkIndex.set(link, { way, name, end: isSameEnd ? link.end : flat(end), own })
+    return this.#linkIndex.set(link, { way, name, end: isSameEnd ? link.end : flat(end), own })
   }
 
   #notePolled(link: FollowedLink): void {
-    const isUnwatched = this.#refused.has(link) && this.#parts.sourceChoice.mayFallBack
+    const isUnwatched = this.#refused.has(link) && this.#context.sourceChoice.mayFallBack
     if (link.way?.isWatched !== true || link.isSilent || isUnwatched) this.#polled.add(link)
     else this.#polled.delete(link)
   }
 
   /** A shortage ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
   #noteRefusal(link: FollowedLink, refused: InotifyError | undefined): void {
-    const { watchShortage } = this.#parts
+    const { watchShortage } = this.#context
     const before = this.#refused.get(link)
     if (refused === undefined) this.#refused.delete(link)
     else this.#refused.set(link, refused)
@@ -168,7 +156,7 @@ export class LinkWatches {
     if (fresh.length === 0) return
     const directories = fresh.flatMap(({ way }) => [dirname(way.realPath), ...turnDirectories(way)])
     // Failures are said by those who ask for a single path.
-    const told = await this.#parts.system.survey([...new Set(directories)]).catch(() => NONE)
+    const told = await this.#context.system.survey([...new Set(directories)]).catch(() => NONE)
     const isSilentAt = async (path: string) => {
       const choice = told.get(path)?.choice ?? (await this.#choose(path))
       return choice !== undefined && 'backend' in choice && choice.backend !== 'inotify'
@@ -187,7 +175,7 @@ export class LinkWatches {
   }
 
   async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
-    const choice = await this.#parts.sourceChoice.chooseBelow(path).catch(() => undefined)
+    const choice = await this.#context.sourceChoice.chooseBelow(path).catch(() => undefined)
     return choice === undefined && path !== '/' ? await this.#choose(dirname(path)) : choice
   }
 }

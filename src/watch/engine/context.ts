@@ -1,0 +1,15 @@
+import type { PollContext } from '../poll/context.ts'
+import type { PollScope } from '../poll/poll_scope.ts'
+import type { Attacher } from '../roots/attach.ts'
+import type { FileBatch } from '../roots/file_batch.ts'
+import type { CoveredRoots } from '../roots/forest/covered_roots.ts'
+import type { SavedRoots } from '../roots/forest/saved_roots.ts'
+
+/** The objects of the other rooms, which `engine/` may all use. */
+export interface EngineContext extends PollContext {
+  readonly pollScope: PollScope
+  readonly attacher: Attacher
+  readonly fileBatch: FileBatch
+  readonly coveredRoots: CoveredRoots
+  readonly savedRoots: SavedRoots
+}
