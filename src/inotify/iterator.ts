@@ -29,6 +29,11 @@ export class BatchIterator<T extends { readonly length: number }> implements Asy
     return this.#join === undefined ? this.#waiting.length >= HIGH_WATER : this.#size >= HIGH_WATER_JOINED
   }
 
+  /** The number of values that wait for the consumer. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   push(value: T): void {
     const asked = this.#asked.shift()
     if (asked) asked.resolve({ done: false, value })

@@ -3,7 +3,8 @@ import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { watchesIn } from '../inotify/fdinfo.ts'
-import { Inotify, nativeQueue } from '../inotify/inotify.ts'
+import { nativeQueue } from '../inotify/inotify.ts'
+import { openShare } from '../inotify/shared_instance.ts'
 import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
@@ -106,7 +107,7 @@ export const linux: WatchSystem = {
   watchMounts: (changed) =>
     new MountWatch((points, vacant) => changed(points.map(keysOf), vacant.map(keysOf))),
   directoryMask: DIRECTORY_MASK,
-  openInotify: (options) => new Inotify(options),
+  openInotify: (_, owner) => openShare(owner),
   kernelWatches: async (inotify) => {
     try {
       return new Set(watchesIn(await readFile(`/proc/self/fdinfo/${inotify[nativeQueue].fd()}`, 'latin1')))

@@ -1,4 +1,5 @@
 import type { InotifyOptions } from '../inotify/inotify.ts'
+import type { ShareOwner } from '../inotify/shared_instance.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Resolved } from '../mounts/syscalls/symlinks.ts'
@@ -76,7 +77,7 @@ export interface WatchSystem {
   /** The events that the watches of directories ask for. */
   readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */
-  openInotify(options: InotifyOptions): InotifyInstance
+  openInotify(options: InotifyOptions, owner: ShareOwner): InotifyInstance
   /** Resolves with the wds that the kernel has; undefined where nobody can tell. Rejects for want of descriptors or memory alone. */
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
   openWalker(): TreeWalker

@@ -1,10 +1,24 @@
 // Files on mounts that are polled: a program that watches each of them has each directory polled once. Played where events are delivered, as what is shared is the same.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { watchPolled } from '../../src/fs/polls.ts'
-import { openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
+
+/** Watchers that are open. */
+const watchers = vi.hoisted(() => ({ open: 0 }))
+vi.mock('../../src/watch/watcher.ts', async (load) => {
+  const module = await load<typeof import('../../src/watch/watcher.ts')>()
+  class Watcher extends module.Watcher<Buffer> {
+    constructor(...parameters: ConstructorParameters<typeof module.Watcher>) {
+      super(...parameters)
+      watchers.open++
+      this.once('close', () => watchers.open--)
+    }
+  }
+  return { ...module, Watcher }
+})
+const openWatchers = () => watchers.open
 
 function play() {
   const directory = scratch()
@@ -23,12 +37,13 @@ function play() {
 }
 
 test('files, and their directory, are watched by one watcher, and each is told of itself', async () => {
-  const before = openInstances()
+  // Those of the test before close in their own time.
+  await expect.poll(openWatchers).toBe(0)
   const { told, watch, end, at } = play()
   const names = ['a', 'b', 'c', 'd', 'é']
   for (const name of names) writeFileSync(at(name), '')
   for (const name of ['', ...names]) watch(name)
-  await expect.poll(openInstances).toBe(before + 1)
+  await expect.poll(openWatchers).toBe(1)
   const heardBy = (name: string) => [...(told.get(name) ?? [])]
 
   // Until it watches: there is no event for that.
@@ -61,7 +76,7 @@ test('files, and their directory, are watched by one watcher, and each is told o
   await expect.poll(() => heardBy('b')).toContain('rename undefined')
   expect(heardBy('')).toHaveLength(last)
   for (const name of names) end(name)
-  await expect.poll(openInstances).toBe(before)
+  await expect.poll(openWatchers).toBe(0)
 
   watch('d')
   await expect
@@ -74,13 +89,14 @@ test('files, and their directory, are watched by one watcher, and each is told o
 })
 
 test('the first two files of a directory are watched alone, as it may be large; all further ones together', async () => {
-  const before = openInstances()
+  // Those of the test before close in their own time.
+  await expect.poll(openWatchers).toBe(0)
   const { told, watch, end, at } = play()
   const names = Array.from({ length: 20 }, (_, i) => `f${i}`)
   for (const name of names) writeFileSync(at(name), '')
   for (const [i, name] of names.entries()) {
     watch(name)
-    await expect.poll(openInstances).toBe(before + Math.min(i + 1, 3))
+    await expect.poll(openWatchers).toBe(Math.min(i + 1, 3))
   }
   for (const name of ['f0', 'f19'])
     await expect
@@ -91,7 +107,7 @@ test('the first two files of a directory are watched alone, as it may be large; 
       .toEqual(['change undefined'])
   expect(told.get('f1')?.size).toBe(0)
   for (const name of names) end(name)
-  await expect.poll(openInstances).toBe(before)
+  await expect.poll(openWatchers).toBe(0)
 })
 
 test('a file is told of that its directory is gone', async () => {
@@ -101,10 +117,10 @@ test('a file is told of that its directory is gone', async () => {
   for (const name of ['d/a', 'd/b']) watch(name)
   await expect
     .poll(() => {
-      writeFileSync(at('d/a'), `${performance.now()}`)
-      return told.get('d/a')?.size
+      for (const name of ['d/a', 'd/b']) writeFileSync(at(name), `${performance.now()}`)
+      return ['d/a', 'd/b'].map((name) => told.get(name)?.size)
     })
-    .toBe(1)
+    .toEqual([1, 1])
   renameSync(at('d'), at('e'))
   for (const name of ['d/a', 'd/b'])
     await expect.poll(() => [...(told.get(name) ?? [])]).toContain('rename undefined')

@@ -99,8 +99,8 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
 test('watches are freed, and made, as directories are ignored', async () => {
   const root = plant()
   const instances: InotifyInstance[] = []
-  const openInotify: typeof linux.openInotify = (options) => {
-    const instance = linux.openInotify(options)
+  const openInotify: typeof linux.openInotify = (options, owner) => {
+    const instance = linux.openInotify(options, owner)
     instances.push(instance)
     return instance
   }

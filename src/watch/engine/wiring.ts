@@ -86,7 +86,9 @@ export function wire({
   const reporter = new Reporter(settings, system.clock, listener, expansions)
   const shortage = new Shortage(reporter)
   const watchShortage = new WatchShortage(reporter)
-  const inotify = new InotifySource(system, inotifyListener)
+  const pathWatches = new PathWatches()
+  const owner = { has: (wd: number) => tree.hasWatch(wd) || pathWatches.has(wd) }
+  const inotify = new InotifySource(system, inotifyListener, queue, owner)
   const pending = new Pending(tree, system.clock.now())
   const saved: SavedContext = { settings, system, rules, sourceChoice, reporter, tree }
   const diff: DiffContext = { ...saved, pending, inotify, shortage, watchShortage }
@@ -97,11 +99,10 @@ export function wire({
   const followUp = new FollowUp(inEvents, translator)
   const events = new EventHandler(inEvents, translator, followUp)
 
-  const pathWatches = new PathWatches()
   const inRoots: RootsContext = {
     ...inEvents,
     translator,
-    watches: new WatchRelease(tree, inotify, pathWatches),
+    watches: new WatchRelease(tree, inotify, owner),
     pathWatches,
     paths: new RootPaths(inEvents),
     mountWatch,

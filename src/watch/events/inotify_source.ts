@@ -1,6 +1,8 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
+import type { ShareOwner } from '../../inotify/shared_instance.ts'
+import type { TaskQueue } from '../../task_queue.ts'
 import type { InotifyInstance, Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
@@ -23,10 +25,13 @@ export interface InotifyListener {
 export class InotifySource {
   readonly #system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>
   readonly #listener: InotifyListener
+  readonly #queue: Pick<TaskQueue, 'isBusy'>
+  readonly #owner: Pick<ShareOwner, 'has'>
   #instance: InotifyInstance | undefined
   #watching: Watching | undefined
   #pump: Promise<void> | undefined
   #closed = false
+  #isHeld = false
   #held: Promise<void> | undefined
   #release = () => {}
   // The waiting callers by mark, in the order in which they came. Several may have one mark.
@@ -34,12 +39,19 @@ export class InotifySource {
   // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could
   // be made now, and would take back what that listing has shown.
   #recoverAt: number | undefined
+  // The mark set when the share was opened: other shares' events are older.
+  #beginAt: number | undefined
   #overflows = 0
 
+  /** @param queue the tasks that may add watches */
   constructor(
     system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>,
     listener: InotifyListener,
+    queue: Pick<TaskQueue, 'isBusy'>,
+    owner: Pick<ShareOwner, 'has'>,
   ) {
+    this.#queue = queue
+    this.#owner = owner
     this.#system = system
     this.#listener = listener
   }
@@ -49,18 +61,33 @@ export class InotifySource {
     if (this.#instance !== undefined) return
     // close() does not wait for an instance that is opened after it.
     if (this.#closed) throw closedError()
-    const instance = this.#system.openInotify({ persistent: false })
+    const instance = this.#system.openInotify({ persistent: false }, this)
     this.#instance = instance
+    if (instance.isLater) this.#beginAt = this.#setBarrier(instance, () => {})
     this.#watching = { inotify: instance, mask: this.#system.directoryMask }
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
   }
 
   /** Holds all events back until the returned function is called: their directories are not known yet. They are read meanwhile, as far as there is room. */
   hold(): () => void {
+    this.#isHeld = true
     this.#held = new Promise((resolve) => {
-      this.#release = resolve
+      this.#release = () => {
+        this.#isHeld = false
+        resolve()
+      }
     })
     return this.#release
+  }
+
+  /** True: a watch may have been added of which {@link has} does not know yet. */
+  get isBusy(): boolean {
+    return this.#isHeld || this.#queue.isBusy
+  }
+
+  /** Returns true for a watch that is needed, and for a mark that a caller waits for. */
+  has(wd: number): boolean {
+    return this.#barriers.has(wd) || this.#owner.has(wd)
   }
 
   /** undefined: none was needed so far. */
@@ -116,7 +143,8 @@ export class InotifySource {
   async #deliver(instance: InotifyInstance, batch: EventBatch): Promise<void> {
     let start = 0
     const tellUpTo = async (end: number) => {
-      if (end > start && this.#recoverAt === undefined) await this.#listener.events(batch, start, end)
+      if (end > start && this.#recoverAt === undefined && this.#beginAt === undefined)
+        await this.#listener.events(batch, start, end)
       start = end
     }
     for (let i = 0; i < batch.length; i++) {
@@ -128,6 +156,7 @@ export class InotifySource {
         this.#recoverAt = this.#setBarrier(instance, () => {})
       } else if (mask & IN_IGNORED && this.#barriers.has(batch.wd(i))) {
         await tellUpTo(i)
+        if (this.#beginAt === batch.wd(i)) this.#beginAt = undefined
         if (this.#recoverAt === batch.wd(i)) {
           this.#recoverAt = undefined
           await this.#listener.recover()

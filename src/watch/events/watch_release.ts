@@ -1,26 +1,22 @@
+import type { ShareOwner } from '../../inotify/shared_instance.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { InotifySource } from './inotify_source.ts'
 
-/** An owner of watches that are for something else than a directory of the tree. */
-export interface WatchOwner {
-  has(wd: number): boolean
-}
-
 /** Removes watches that nothing needs any more. An inode has one watch, whatever it is needed for. */
 export class WatchRelease {
-  readonly #tree: Pick<Tree, 'hasWatch' | 'retired'>
+  readonly #tree: Pick<Tree, 'retired'>
   readonly #inotify: Pick<InotifySource, 'retire'>
-  readonly #others: WatchOwner
+  readonly #owner: Pick<ShareOwner, 'has'>
   #held: Set<number> | undefined
 
   constructor(
-    tree: Pick<Tree, 'hasWatch' | 'retired'>,
+    tree: Pick<Tree, 'retired'>,
     inotify: Pick<InotifySource, 'retire'>,
-    others: WatchOwner,
+    owner: Pick<ShareOwner, 'has'>,
   ) {
     this.#tree = tree
     this.#inotify = inotify
-    this.#others = others
+    this.#owner = owner
   }
 
   /** Removes no watch until {@link letGo}. The first look adds watches that nobody owns until the roots are attached. */
@@ -39,7 +35,7 @@ export class WatchRelease {
   retire(wds: Iterable<number>): void {
     for (const wd of wds) {
       if (this.#held !== undefined) this.#held.add(wd)
-      else if (!this.#tree.hasWatch(wd) && !this.#others.has(wd)) this.#inotify.retire(wd)
+      else if (!this.#owner.has(wd)) this.#inotify.retire(wd)
     }
   }
 

@@ -22,8 +22,8 @@ type At = (path: string) => string
 
 /** One read an event: as where the reader is quicker than the kernel. */
 const oneByOne: Pick<WatchSystem, 'openInotify'> = {
-  openInotify: (options) => {
-    const inotify = linux.openInotify(options)
+  openInotify: (options, owner) => {
+    const inotify = linux.openInotify(options, owner)
     async function* batches() {
       for await (const batch of inotify)
         for (const { wd, mask, name, cookie } of batch) yield batchOf([[wd, mask, name, cookie]])

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type EventBatch, IN_CREATE, IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
+import { type EventBatch, IN_CREATE, IN_Q_OVERFLOW } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import { JoinedBatch } from '../../../src/watch/events/joined_batch.ts'
@@ -14,8 +14,8 @@ type Batches = (inotify: InotifyInstance) => AsyncGenerator<EventBatch>
 
 /** A system of which nobody reads what inotify tells but as `batches` has it. */
 function reading(batches: Batches): Pick<WatchSystem, 'openInotify'> {
-  const openInotify = (options: InotifyOptions): InotifyInstance => {
-    const inotify = linux.openInotify(options)
+  const openInotify: WatchSystem['openInotify'] = (options, owner) => {
+    const inotify = linux.openInotify(options, owner)
     return {
       add: (path, mask) => inotify.add(path, mask),
       remove: (wd) => inotify.remove(wd),

@@ -143,8 +143,8 @@ describe('a link that is followed, over a directory and out of it again', () => 
       choose: async (path) =>
         path.startsWith(join(base, 'x')) ? { backend: 'poll', why: 'so asked' } : await linux.choose(path),
       survey: async (paths) => await linux.survey(paths.filter((path) => !path.startsWith(join(base, 'x')))),
-      openInotify: (options) => {
-        const inotify: InotifyInstance = linux.openInotify(options)
+      openInotify: (options, owner) => {
+        const inotify: InotifyInstance = linux.openInotify(options, owner)
         const add = inotify.add.bind(inotify)
         inotify.add = (path, mask) =>
           add(`${path}`.startsWith(join(base, 'x')) ? join(base, 'nothing') : path, mask)
