@@ -62,38 +62,59 @@ const ISOLATED = [
 // The guest's boot a virtual machine: npm run test:guest.
 const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
 
-// npm run test:long: the files that have more rounds to play than there is time for in npm test, which are those that ask whether they may.
-const hasMore = (file: string) => /support\/long\.ts'/.test(readFileSync(file, 'utf8'))
-const others = !isLong
-  ? []
-  : readdirSync('test', { recursive: true, encoding: 'utf8' })
-      .map((name) => join('test', name))
-      .filter((file) => file.endsWith('.test.ts') && !hasMore(file))
+const names = (text: string) => text.trim().split(/\s+/)
+
+/**
+ * The files that `npm run test:long` has alone, by how their names begin: programs of others, many processes one after another, mounts that servers of
+ * ours serve, and faults that took many roots, orders or levels to be found. They take as long as all others together.
+ */
+const LATER = names(`
+  counterparts/ docs/site examples/ faults/ pack/
+  cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent cli/restart
+  cli/watch_recursive
+  inotify/guard inotify/hand_over
+  mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/times
+  reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
+  run/both_sides run/programs
+  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref
+  watch/finds/deep_trees watch/finds/file_roots_together watch/finds/followed_links/together watch/finds/polled_moves watch/finds/roots_in_any_order
+`)
+
+/** Of the files that ask whether they have time for more rounds, those that npm test plays few of. It leaves out the others. */
+const BOTH = names(`
+  chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker publish/killed
+  scripts/scripts simulation/found simulation/simulation watch/finds/followed_links/links
+  watch/model watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
+`)
+
+// Whoever names files, or tests, has them all.
+const isNamed = process.argv.slice(3).some((word) => !word.startsWith('-'))
+const others = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts') && !isNamed && !isPlayed(file))
+  .map((file) => join('test', file))
+
+function isPlayed(file: string): boolean {
+  const hasMore = /support\/long\.ts'/.test(readFileSync(join('test', file), 'utf8'))
+  const isLater = LATER.some((name) => file.startsWith(name))
+  return isLong ? hasMore || isLater : !(hasMore || isLater) || BOTH.includes(file.replace('.test.ts', ''))
+}
 
 /**
  * They take longest, and most of that they wait: they begin first, so that none of them is what all others have been done with for long. vitest knows only
- * after the first run how long a file takes.
+ * after the first run how long a file takes, and with LONG it knows the seconds that they have without.
  */
-const FIRST = [
-  // Minutes with LONG, of which vitest remembers the seconds that they have without.
-  ...(isLong
-    ? ['simulation/simulation', 'simulation/found', 'examples/image', 'pack/pack', 'pack/build']
-    : []),
-  'watch/finds/file_roots_any_moment',
-  'scripts/scripts',
-  'watch/poll/stat_only',
-  'cli/watch',
-  'watch/finds/exchange',
-  'watch/finds/followed_links/nested_roots',
-  'cli/listen',
-  'cli/diagnose',
-  'mirror/raced',
-  'mirror/situations',
-  'cli/usage',
-  'cli/watch_recursive',
-  'watch/roots/forest/root_forest',
-  'cli/inotifywait',
-]
+const FIRST = names(
+  isLong
+    ? `
+  simulation/simulation pack/pack examples/image watch/scenarios watch/deep simulation/found run/scripts scripts/scripts
+  watch/finds/followed_links/round pack/build simulation/put_back mirror/situations watch/finds/few_watches pack/binaries mirror/model/model
+  watch/finds/file_roots_any_moment mirror/raced run/programs watch/engine/retry watch/poll/stat_only cli/diagnose cli/listen reload/restless
+`
+    : `
+  scripts/scripts cli/watch simulation/simulation mirror/model/model watch/same_turn watch/roots/awaited_roots cli/publish
+  watch/roots/forest/root_forest cli/exec watch/finds/exchange chokidar/swapped_links publish/publish_directory mirror/target_entries
+`,
+)
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
