@@ -16,7 +16,7 @@ import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
 // Of each schedule and its neighbours. PLAYS=300 plays so many of them.
-const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 1, long: 30 })
+const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 1, long: 15 })
 
 test.each([
   ...FOUND,

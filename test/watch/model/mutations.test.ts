@@ -97,7 +97,7 @@ const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '20', NO_COLOR: '1', FO
 
 function run(copy: string, { tests, settings }: Noticed): Promise<{ passed: boolean; output: string }> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  // Without the variables by which this vitest tells its own workers who they are, and without LONG, which leaves out files that have no more to play.
+  // Without the variables by which this vitest tells its own workers who they are, and without LONG, by which more rounds would be played.
   const mine = /^(VITEST|TEST$|NODE_ENV$|LONG$)/
   const inherited = Object.entries(process.env).filter(([name]) => !mine.test(name))
   return new Promise((resolve) => {
