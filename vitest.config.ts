@@ -69,20 +69,21 @@ const names = (text: string) => text.trim().split(/\s+/)
  * ours serve, and faults that took many roots, orders or levels to be found. They take as long as all others together.
  */
 const LATER = names(`
-  counterparts/ docs/site examples/ faults/ pack/
-  cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent cli/restart
-  cli/watch_recursive
+  counterparts/ docs/site examples/ faults/ fuzz/ pack/
+  cli/completion cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent
+  cli/restart cli/watch_recursive
   inotify/guard inotify/hand_over
   mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/times
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
   run/both_sides run/programs
-  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref
-  watch/finds/deep_trees watch/finds/file_roots_together watch/finds/followed_links/together watch/finds/polled_moves watch/finds/roots_in_any_order
+  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref watch/saved/nested_roots
+  watch/finds/deep_trees watch/finds/file_roots_together watch/finds/followed_links/bytes watch/finds/followed_links/swapped
+  watch/finds/followed_links/together watch/finds/polled_moves watch/finds/roots_in_any_order
 `)
 
 /** Of the files that ask whether they have time for more rounds, those that npm test plays few of. It leaves out the others. */
 const BOTH = names(`
-  chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker publish/killed
+  chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker
   scripts/scripts simulation/found simulation/simulation watch/finds/followed_links/links
   watch/model watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
 `)

@@ -355,7 +355,7 @@ test('after close() nothing is told, and close() again does nothing', async () =
   expect(ready.listenerCount('ready')).toBe(0)
 })
 
-const FILES = rounds(undefined, { quick: 5_000, long: 50_000 })
+const FILES = rounds(undefined, { quick: 5_000, long: 20_000 })
 
 test(`a burst of ${FILES} creates: each is told`, { timeout: 120_000 }, async () => {
   const root = scratch(roomy)

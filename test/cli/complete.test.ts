@@ -151,7 +151,7 @@ test('over the limits from the start, held: --once is 1, and it is not ready', a
   expect(existsSync(ready)).toBe(false)
 })
 
-const KEYS = rounds(process.env.KEYS, { quick: 100, long: 500 })
+const KEYS = rounds(process.env.KEYS, { quick: 100, long: 250 })
 
 describe.skipIf(!mayUnshare)('--in-place (needs unshare -rm)', () => {
   test('a ..data that leads nowhere: 1, and the command is not started', async () => {

@@ -244,7 +244,7 @@ test('SIGTERM while the command runs ends that as well', async () => {
   expect(existsSync(`/proc/${readFileSync(marker, 'utf8').trim()}`)).toBe(false)
 })
 
-const RELOADS = rounds(process.env.RELOADS, { quick: 20, long: 100 })
+const RELOADS = rounds(process.env.RELOADS, { quick: 20, long: 50 })
 
 describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare)', () => {
   test.each(['max_inotify_instances', 'max_inotify_watches'])(

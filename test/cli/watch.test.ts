@@ -163,7 +163,7 @@ describe('--timeout', () => {
 })
 
 /** Several times what a pipe, and who reads from it, take. */
-const LINES = rounds(process.env.LINES, { quick: 5000, long: 20_000 })
+const LINES = rounds(process.env.LINES, { quick: 5000, long: 10_000 })
 
 describe('a slow reader', () => {
   test('gets every line, in order', async () => {

@@ -13,7 +13,7 @@ import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { freePort, PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
 
-const SWAPS = rounds(process.env.SWAPS, { quick: 10, long: 30 })
+const SWAPS = rounds(process.env.SWAPS, { quick: 10, long: 15 })
 
 describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN))(
   'nginx (needs nginx, unshare and dist)',

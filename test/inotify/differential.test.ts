@@ -13,7 +13,7 @@ import { rounds } from '../support/long.ts'
 // Event for event the same as a C program that watches the same directories: see ../native/random_operations.c for
 // what is done to them and ../native/reader.c for the C program.
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 12, long: 40 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 12, long: 20 })
 const OPERATIONS = 1000
 
 interface LoggedEvent {

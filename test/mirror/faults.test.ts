@@ -38,7 +38,7 @@ const openDescriptors = () => readdirSync('/proc/self/fd').length
 const letter = (n: number) => String.fromCharCode(65 + (n % 26))
 
 /** Each starts a process; without KILLS as many as there is time for. */
-const KILLS = rounds(process.env.KILLS, { quick: 10, long: 30 })
+const KILLS = rounds(process.env.KILLS, { quick: 10, long: 20 })
 
 test.skipIf(!isBuilt)(
   `killed ${KILLS} times at any moment: the target is old or new, and the next mirror converges (needs dist)`,

@@ -27,7 +27,7 @@ import { AS_NOBODY, giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 
 /** An attack is tried so often: each is seldom in time. */
-const TRIES = rounds(process.env.TRIES, { quick: 20, long: 60 })
+const TRIES = rounds(process.env.TRIES, { quick: 20, long: 30 })
 
 const FORGED = '.inotify-bridge-0123456789ab'
 
@@ -336,7 +336,7 @@ function theirs(target: string): string[] {
   return paths.flatMap((path) => (lstatSync(path).uid === NOBODY ? readdirSync(path) : []))
 }
 
-const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 4000 })
+const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 2000 })
 
 test(`a leftover that is ${LEVELS} levels deep is removed with few descriptors`, async ({ skip }) => {
   const { source, target } = await openTarget(0o755)

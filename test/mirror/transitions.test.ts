@@ -13,7 +13,7 @@ import { playedBy } from './played_by.ts'
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
 /** Of each sort, of which there are 28. All on a kind of mount are played by one process. */
-const ROUNDS = rounds(process.env.TRANSITIONS, { quick: 2, long: 8 })
+const ROUNDS = rounds(process.env.TRANSITIONS, { quick: 2, long: 4 })
 
 const program = join(import.meta.dirname, 'transitions.mjs')
 

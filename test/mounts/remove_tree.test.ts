@@ -30,7 +30,7 @@ function makeChain(path: string, levels: number): void {
 
 const openFiles = () => readdirSync('/proc/self/fd').length
 
-const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 4000 })
+const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 2000 })
 
 test(`a chain of ${LEVELS} directories takes two descriptors`, async () => {
   const outside = directory()

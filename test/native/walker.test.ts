@@ -138,7 +138,7 @@ function expectStatOf(directory: Buffer, { name, ino, stat }: Entry): void {
 
 // On a disk's filesystem they take the kernel ten times as long to make and to remove.
 describe.each([
-  ['/dev/shm', rounds(process.env.DIRECTORIES, { quick: 500, long: 2000 })],
+  ['/dev/shm', rounds(process.env.DIRECTORIES, { quick: 500, long: 1000 })],
   [tmpdir(), rounds(process.env.DIRECTORIES, { quick: 150, long: 1000 })],
 ])('a tree on %s of %i directories', (parent, directories) => {
   test('is what readdir finds, each parent before its children', async () => {

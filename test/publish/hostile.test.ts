@@ -28,7 +28,7 @@ import { scratch } from '../support/scratch.ts'
 
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev
 /** An attack is tried so often: each is seldom in time. */
-const TRIES = rounds(process.env.TRIES, { quick: 20, long: 60 })
+const TRIES = rounds(process.env.TRIES, { quick: 20, long: 30 })
 
 /** Gives the name of what is being made ready to something else, and says what to do before each later call. */
 type Exchange = (path: string) => () => void

@@ -23,7 +23,7 @@ import { scratch } from '../support/scratch.ts'
 import { stop } from '../support/stopped.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../out/publish/publish.js'))
-const KILLS = rounds(process.env.KILLS, { quick: 12, long: 40 })
+const KILLS = rounds(process.env.KILLS, { quick: 12, long: 20 })
 /** Started ahead, since that takes longer than what they do until they are killed. */
 const AHEAD = 3
 const content = (n: number) => String(n).padStart(8, '0').repeat(8192)

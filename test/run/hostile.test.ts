@@ -70,7 +70,7 @@ describe.skipIf(obstacle !== '')(`run${obstacle && ` (${obstacle})`}`, () => {
       options,
       compile('run_hostile', ['-pthread']),
       open(scratch(), 'x'),
-      String(rounds(process.env.SECONDS, { quick: 2, long: 10 })),
+      String(rounds(process.env.SECONDS, { quick: 2, long: 5 })),
     )
     expect(await storm.end()).toBe(0)
     expect(storm.lines).toEqual([expect.stringMatching(/^\d{2,} calls$/), 'heard'])

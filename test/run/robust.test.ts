@@ -95,7 +95,7 @@ describe.skipIf(obstacle !== '')(`run${obstacle && ` (${obstacle})`}`, () => {
   test('whoever is killed, at any moment: nobody is left, and the next start removes what was', async () => {
     const place = scratch()
     const pids: number[] = []
-    for (let i = 0; i < rounds(process.env.ROUNDS, { quick: 10, long: 40 }); i++) {
+    for (let i = 0; i < rounds(process.env.ROUNDS, { quick: 10, long: 20 }); i++) {
       const program = load('storm', place, 3)
       await program.line('ready')
       await sleep(Math.random() * 100)

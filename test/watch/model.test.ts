@@ -15,7 +15,7 @@ import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { Replay, randomFrom, reality, watching } from './support.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 15, long: 50 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 15, long: 30 })
 const OPERATIONS = 200
 // Few, so that they are used again and again.
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']

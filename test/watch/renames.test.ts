@@ -11,7 +11,7 @@ import { roomy, rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
 // RENAMES=1000000: more, for who looks for what is rare.
-const RENAMES = rounds(process.env.RENAMES, { quick: 12_000, long: 60_000 })
+const RENAMES = rounds(process.env.RENAMES, { quick: 12_000, long: 30_000 })
 const WRITERS = 4
 const FILES = 50
 const NOISES = 2

@@ -74,8 +74,8 @@ async function observe(plant: (tree: string) => void = () => {}) {
 }
 
 /** How many of each there are: a queue holds 16,384 events, and each file is two. */
-const FILES = isLong ? 40_000 : 10_000
-const CHAINS = isLong ? 1000 : 100
+const FILES = isLong ? 20_000 : 10_000
+const CHAINS = isLong ? 500 : 100
 const DIRECTORIES_OF_EACH = isLong ? 160 : 10
 /** Of node_modules: all, or a part of a few hundred files in many directories. */
 const COPIED = isLong ? '' : '@types'

@@ -27,7 +27,7 @@ type Kind = (typeof KINDS)[number]
 const QUICK: readonly Kind[] = ['tmpfs', 'FUSE by seconds']
 const isQuick = !isLong && process.env.ROUNDS === undefined && process.env.ROUND === undefined
 
-const total = rounds(process.env.ROUNDS, { quick: QUICK.length, long: 2 * KINDS.length })
+const total = rounds(process.env.ROUNDS, { quick: QUICK.length, long: KINDS.length })
 const each = Math.ceil(total / KINDS.length)
 const seed = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)

@@ -13,7 +13,7 @@ import { story } from '../support.ts'
 import { overflow } from './losing.ts'
 import { namesIn } from './names.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 1, long: 4 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 1, long: 2 })
 const NEVER = 1_000_000
 const DIRECTORIES = isLong ? 200 : 80
 const WATCHES = 1.5 * DIRECTORIES

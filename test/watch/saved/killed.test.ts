@@ -13,7 +13,7 @@ import { randomFrom } from '../support.ts'
 import { save, since } from './remembering.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/watch.js'))
-const KILLS = rounds(process.env.KILLS, { quick: 10, long: 40 })
+const KILLS = rounds(process.env.KILLS, { quick: 10, long: 20 })
 
 test.skipIf(!isBuilt)(
   `killed ${KILLS} times while it saves: old or new (needs dist)`,

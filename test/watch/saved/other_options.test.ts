@@ -11,7 +11,7 @@ import { scratch } from '../../support/scratch.ts'
 import { randomFrom } from '../support.ts'
 import { Consumer, save, settled, since } from './remembering.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 15, long: 80 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 15, long: 40 })
 
 const RULES: WatchOptions[] = [
   {},

@@ -24,7 +24,7 @@ import { Consumer, save, seenBelow, settled, since } from './remembering.ts'
 
 type Random = (n: number) => number
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 80 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 40 })
 
 function pathsBelow(root: string): string[] {
   return readdirSync(root, { recursive: true }).map((name) => join(root, String(name)))
