@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, type onTestFinished, test } from 'vitest'
 import { compile } from '../support/compile.ts'
 import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
@@ -94,11 +94,12 @@ function playsOf(
     })
 }
 
-describe.skipIf(!isBuilt)('each fault has its answer (needs dist)', () => {
+// Of six seconds a scenario waits for five.
+describe.skipIf(!isBuilt).concurrent('each fault has its answer (needs dist)', () => {
   for (const [column, { name, scenarios }] of SUBJECTS.entries()) {
-    test.each(scenarios)(`${name}: %s`, async (scenario) => {
+    test.for(scenarios)(`${name}: %s`, async (scenario, { onTestFinished }) => {
       const turn = ALL.indexOf(scenario)
-      const { made, play, end } = await playing(scenario)
+      const { made, play, end } = await playing(scenario, onTestFinished)
       // What is published is begun with the act.
       const steps: Array<'begin' | 'act'> = name === 'publishing' || !isLong ? ['act'] : ['begin', 'act']
       const wrong: string[] = []
@@ -124,8 +125,8 @@ describe.skipIf(!isBuilt)('each fault has its answer (needs dist)', () => {
 })
 
 /** The process that plays a scenario. */
-async function playing(scenario: string) {
-  const directory = scratch()
+async function playing(scenario: string, atEnd: typeof onTestFinished) {
+  const directory = scratch(undefined, atEnd)
   const control = join(directory, 'control')
   writeFileSync(control, '')
   truncateSync(control, CONTROL_BYTES)
@@ -133,7 +134,7 @@ async function playing(scenario: string) {
     env: { ...process.env, FAULTS: control, LD_PRELOAD: compile('faults', ['-shared', '-fPIC']) },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  atEnd(() => void child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   const next = async () => {
     const { value, done } = await lines.next()
