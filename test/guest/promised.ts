@@ -102,6 +102,9 @@ export function changes(
   }
 }
 
+/** As many as docs/kata.md tells of take a minute in each of these modes. */
+const CHANGES = isKept ? 2000 : 1000
+
 export function readers(mode: string, run: Run): void {
   interface Seen {
     reads: number
@@ -115,20 +118,20 @@ export function readers(mode: string, run: Run): void {
 
   /** Bursts are faster than any pass, and the pauses between them long enough for one. */
   async function read(operation: string, key: string, changes: { burst: number; pause: number }) {
-    const parameters = { operation, key, interval: 50, changes: { count: 2000, size: 4096, ...changes } }
+    const parameters = { operation, key, interval: 50, changes: { count: CHANGES, size: 4096, ...changes } }
     const seen = await run<Seen>('reading', parameters, 150_000)
-    record(mode, `reader, 2000 ${operation}`, seen)
+    record(mode, `reader, ${CHANGES} ${operation}`, seen)
     return seen
   }
 
-  test('meets nothing torn and nothing missing while the host swaps 2,000 times', async () => {
+  test(`meets nothing torn and nothing missing while the host swaps ${CHANGES} times`, async () => {
     const seen = await read('swaps', 'a', { burst: 40, pause: 250 })
     expect(seen).toMatchObject({ torn: 0, missing: 0 })
-    // There are fifty pauses; where others have the processors, a pass is over in few of them: 8 were seen.
-    expect(seen.changes).toBeGreaterThan(3)
+    // There is a pause in forty; where others have the processors, a pass is over in few of them: 8 of 50 were seen.
+    expect(seen.changes).toBeGreaterThan(CHANGES / 700)
   })
 
-  test('nor while the host empties and writes one file 2,000 times', async ({ skip }) => {
+  test(`nor while the host empties and writes one file ${CHANGES} times`, async ({ skip }) => {
     const seen = await read('rewrites', 'flat', { burst: 100, pause: 400 })
     expect(seen.missing).toBe(0)
     // A writer that pauses for longer than `quiet` cannot be told from one that is done.
@@ -136,7 +139,7 @@ export function readers(mode: string, run: Run): void {
       skip(`the writer was held up for ${Math.round(seen.longest)} ms`)
     expect(seen.torn).toBe(0)
     // A file that is never still for long is caught whole only now and then: 10 to 21 times in nine seconds were seen.
-    expect(seen.changes).toBeGreaterThan(3)
+    expect(seen.changes).toBeGreaterThan(CHANGES / 700)
   })
 }
 
