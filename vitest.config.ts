@@ -88,11 +88,14 @@ const BOTH = names(`
   watch/model watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
 `)
 
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.test.ts'),
+)
 // Whoever names files, or tests, has them all.
-const isNamed = process.argv.slice(3).some((word) => !word.startsWith('-'))
-const others = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.test.ts') && !isNamed && !isPlayed(file))
-  .map((file) => join('test', file))
+const isNamed = process.argv
+  .slice(3)
+  .some((word) => word === '-t' || files.some((file) => join('test', file).includes(word)))
+const others = files.filter((file) => !isNamed && !isPlayed(file)).map((file) => join('test', file))
 
 function isPlayed(file: string): boolean {
   const hasMore = /support\/long\.ts'/.test(readFileSync(join('test', file), 'utf8'))
