@@ -129,8 +129,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// More than a small machine has processors: most wait for processes and timers for half of the time.
-const WORKERS = 6
+// More than a small machine has processors: most wait for processes and timers for half of the time, and with LONG for three quarters.
+const WORKERS = isLong ? 8 : 6
 
 const projects: TestProjectConfiguration[] = [
   {
