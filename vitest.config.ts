@@ -73,7 +73,8 @@ const LATER = names(`
   cli/completion cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent
   cli/restart cli/watch_recursive
   inotify/guard inotify/hand_over
-  mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/times
+  mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/target_entries
+  mirror/times native/packing native/walker_circumstances
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
   run/both_sides run/programs
   watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref watch/saved/nested_roots
@@ -85,7 +86,7 @@ const LATER = names(`
 const BOTH = names(`
   chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker
   scripts/scripts simulation/found simulation/simulation watch/finds/followed_links/links
-  watch/model watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
+  watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
 `)
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) =>
