@@ -1,11 +1,11 @@
 // The site that `npm run docs` serves: every link leads somewhere, its search finds names and words, and it is dark where the reader's system is.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { scratch } from '../support/scratch.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, Page } from './browser.ts'
 import { ROOT } from './pages.ts'
 
@@ -46,16 +46,22 @@ test('it serves nothing else', async () => {
 describe.skipIf(CHROMIUM === undefined)(
   `in Chromium${CHROMIUM === undefined ? ' (it is not installed)' : ''}`,
   () => {
-    async function open(): Promise<Page> {
-      const page = await Page.open(CHROMIUM as string, scratch())
-      onTestFinished(() => page.close())
+    let directory: string
+    let page: Page
+    beforeAll(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'inotify-bridge-browser-'))
+      page = await Page.open(CHROMIUM as string, directory)
+    })
+    afterAll(async () => {
+      await page.close()
+      rmSync(directory, { recursive: true })
+    })
+    beforeEach(async () => {
       await page.send('Page.navigate', { url })
       await expect.poll(() => page.evaluate('document.readyState')).toBe('complete')
-      return page
-    }
+    })
 
     test.each(['setIgnore', 'IN_MOVED_TO', 'KATA_LIMITS', 'EXDEV'])('the search finds %s', async (word) => {
-      const page = await open()
       await page.evaluate(`document.querySelector('#tsd-search-trigger').click()`)
       // It loads its index when it is opened.
       const status = `document.querySelector('#tsd-search-status').textContent.trim()`
@@ -73,7 +79,6 @@ describe.skipIf(CHROMIUM === undefined)(
     })
 
     test('its pages are dark or light as the reader has it', async () => {
-      const page = await open()
       const brightness: Record<string, number> = {}
       for (const value of ['dark', 'light']) {
         await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] })
