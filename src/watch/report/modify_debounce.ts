@@ -1,7 +1,6 @@
 import { IN_CLOSE_WRITE, IN_CREATE, IN_MODIFY } from '../../inotify/constants.ts'
 import type { Clock } from '../clock.ts'
 import { append, type Change, type EntryChange, type Kind } from './change.ts'
-import { type IndexedPath, PathIndex } from './path_index.ts'
 
 /** After 50 ms a save is told though its writer has not closed the file: a log stays open. */
 const SAVE_MS = 50
@@ -10,7 +9,6 @@ const SAVE_MS = 50
 interface Held {
   change: EntryChange
   until: number
-  at: IndexedPath<Held>
 }
 
 /** Returns true if an event will tell that the writer has closed the file: not after a poll, not of a link, nor of a file that was moved here. */
@@ -19,14 +17,20 @@ function isWriting(change: Change): boolean {
   return change.type === 'create' && change.kind === 'file' && (change.mask & IN_CREATE) !== 0
 }
 
+/** Returns 'directory' if entries may lie below a path of the change. */
+function kindOf(change: Change): Kind {
+  if (change.type === 'exchange') return change.otherKind === 'directory' ? 'directory' : change.kind
+  return 'kind' in change ? change.kind : 'directory'
+}
+
 /**
  * Holds changes of a file back while the file is being written.
  *
  * With a time: a 'modify', until its path has had none for so long. Without: a 'modify' by IN_MODIFY and the 'create' of a file, with all that is written
  * meanwhile, until IN_CLOSE_WRITE, for 50 ms at most: a save is one change. A held 'create' is reported before any other change of its path.
  *
- * Other changes pass, and take along what is held of their path: a renamed file is still one that was written. To find that costs the same however much is held
- * elsewhere.
+ * Other changes pass, and take along what is held of their path: a renamed file is still one that was written. Only a change of a directory looks through all
+ * that is held, for what lies below.
  */
 export class ModifyDebounce {
   // undefined: a save is one change.
@@ -35,7 +39,7 @@ export class ModifyDebounce {
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
   readonly #held = new Set<Held>()
-  readonly #byPath = new PathIndex<Held>()
+  readonly #byPath = new Map<string, Held>()
   #cancelTimer: (() => void) | undefined
 
   /** @param quiet ms; undefined: until the file is closed */
@@ -65,7 +69,7 @@ export class ModifyDebounce {
 
   /** Returns true if a 'create' of this path waits to be reported. */
   holdsCreate(path: string): boolean {
-    return this.#held.size > 0 && this.#byPath.at(path)?.value?.change.type === 'create'
+    return this.#byPath.get(path)?.change.type === 'create'
   }
 
   /** Tells now what is held back of a path and of what lies below it; without a path: everything. */
@@ -81,7 +85,7 @@ export class ModifyDebounce {
 
   /** Returns the held change that a change of content or attributes joins. An 'attrib' does not join a 'modify'. */
   #heldFor({ type, path }: EntryChange): Held | undefined {
-    const held = this.#held.size > 0 ? this.#byPath.at(path)?.value : undefined
+    const held = this.#byPath.get(path)
     return type === 'modify' || held?.change.type === 'create' ? held : undefined
   }
 
@@ -91,9 +95,8 @@ export class ModifyDebounce {
   }
 
   #hold(change: EntryChange): void {
-    const at = this.#byPath.make(change.path)
-    const held = { change, until: this.#clock.elapsed() + (this.#quiet ?? SAVE_MS), at }
-    at.value = held
+    const held = { change, until: this.#clock.elapsed() + (this.#quiet ?? SAVE_MS) }
+    this.#byPath.set(change.path, held)
     this.#held.add(held)
   }
 
@@ -117,54 +120,61 @@ export class ModifyDebounce {
   /** Reports held creates first: an entry must be there before another change of it. */
   #passCreates(change: Change, passed: Change[]): void {
     if (this.#quiet !== undefined || this.#held.size === 0 || change.type === 'attrib') return
-    const paths = [change.path]
-    if (change.type === 'rename') paths.push(change.from)
-    if (change.type === 'exchange') paths.push(change.other)
-    for (const path of paths)
-      for (const held of [...(this.#byPath.at(path)?.values() ?? [])])
-        if (held.change.type === 'create') passed.push(this.#release(held))
+    const held = this.#at(change.path, kindOf(change))
+    if (change.type === 'rename') held.push(...this.#at(change.from, change.kind))
+    if (change.type === 'exchange') held.push(...this.#at(change.other, kindOf(change)))
+    for (const each of held) if (each.change.type === 'create') passed.push(this.#release(each))
   }
 
   /** Moves what is held of a path to where the path goes, with what is held below it: a change of a directory speaks for all of them. */
   #follow(change: Change): void {
     if (this.#held.size === 0) return
-    if (change.type === 'delete') this.#drop(change.path)
-    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change.kind)
+    const kind = kindOf(change)
+    if (change.type === 'delete') this.#drop(this.#at(change.path, kind))
+    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, kind)
     else if (change.type === 'rename') {
-      const taken = this.#byPath.take(change.from)
-      this.#drop(change.path)
-      this.#put(taken, change.path)
-      this.#correct(change.path, change.kind)
+      const { from, path } = change
+      this.#drop(this.#at(path, kind))
+      this.#move(this.#at(from, kind), from, path)
+      this.#correct(path, kind)
     } else if (change.type === 'exchange') {
-      const { path, other, otherKind } = change
-      const [there, here] = [this.#byPath.take(path), this.#byPath.take(other)]
-      this.#put(there, other)
-      this.#put(here, path)
+      const { path, other } = change
+      const [there, here] = [this.#at(path, kind), this.#at(other, kind)]
+      this.#move(there, path, other)
+      this.#move(here, other, path)
       this.#correct(path, change.kind)
-      this.#correct(other, otherKind)
+      this.#correct(other, change.otherKind)
     }
   }
 
-  #drop(path: string): void {
-    for (const held of this.#byPath.take(path)?.values() ?? []) this.#held.delete(held)
+  /** Returns what is held of a path, and of a directory's what is held below it too, in the order of the deadlines. */
+  #at(path: string, kind: Kind): Held[] {
+    const own = this.#byPath.get(path)
+    if (kind !== 'directory') return own === undefined ? [] : [own]
+    const below = path === '/' ? '/' : `${path}/`
+    return [...this.#held].filter((held) => held === own || held.change.path.startsWith(below))
+  }
+
+  #drop(all: readonly Held[]): void {
+    for (const held of all) this.#release(held)
   }
 
   #takeBelow(path: string): Change[] {
-    const top = path === '/' ? '' : path
-    const below = [...(this.#byPath.at(top)?.values() ?? [])]
-    const taken = below.reverse().sort((a, b) => a.until - b.until)
-    for (const { change, at } of taken) change.path = at.path
-    this.#drop(top)
-    return taken.map(({ change }) => change)
+    return this.#at(path, 'directory').map((held) => this.#release(held))
   }
 
-  #put(taken: IndexedPath<Held> | undefined, path: string): void {
-    if (taken !== undefined) this.#byPath.put(taken, path)
+  #move(all: readonly Held[], from: string, to: string): void {
+    for (const held of all) {
+      const { change } = held
+      if (this.#byPath.get(change.path) === held) this.#byPath.delete(change.path)
+      change.path = to + change.path.slice(from.length)
+      this.#byPath.set(change.path, held)
+    }
   }
 
   /** Corrects the kind, which a later look may have found: the event of a link that came over a file does not say that it is a link. */
   #correct(path: string, kind: Kind): void {
-    const held = this.#byPath.at(path)?.value
+    const held = this.#byPath.get(path)
     if (held !== undefined) held.change.kind = kind
   }
 
@@ -180,11 +190,9 @@ export class ModifyDebounce {
   }
 
   #release(held: Held): Change {
-    const { change, at } = held
-    change.path = at.path
     this.#held.delete(held)
-    this.#byPath.clear(at)
-    return change
+    this.#byPath.delete(held.change.path)
+    return held.change
   }
 
   #releaseDue(now: number): void {
