@@ -1,4 +1,3 @@
-import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import { textOf } from '../../../name_key.ts'
@@ -93,56 +92,30 @@ export class Looker {
     const found: Array<Entry | null | InotifyError> = realPaths.map(() => null)
     const byDirectory = new Map<string, number[]>()
     for (const [i, path] of realPaths.entries()) {
-      const directory = dirname(path)
-      const some = byDirectory.get(directory)
-      if (some === undefined) byDirectory.set(directory, [i])
+      const some = byDirectory.get(dirname(path))
+      if (some === undefined) byDirectory.set(dirname(path), [i])
       else some.push(i)
     }
-    const unanswered = await this.#statIn([...byDirectory.values()], realPaths, found)
-    // One name that cannot be looked at fails its whole group: a mount whose server is gone, or that is another user's.
-    if (unanswered.length > 0)
-      await this.#statIn(
-        unanswered.map((i) => [i]),
-        realPaths,
-        found,
-      )
-    return found
-  }
-
-  /**
-   * @param groups the indices of paths, a group for each directory
-   * @returns the indices of groups of several in which one path could not be looked at, or all
-   */
-  async #statIn(
-    groups: ReadonlyArray<readonly number[]>,
-    realPaths: readonly string[],
-    found: Array<Entry | null | InotifyError>,
-  ): Promise<number[]> {
-    const unanswered: number[] = []
-    const pathOf = (i: number | undefined) => realPaths[i ?? 0] as string
-    const requests = groups.map((group) => {
-      // The root has no name in a directory.
-      const names = new Set(group.map(pathOf).filter((path) => path !== '/'))
-      return {
-        root: dirname(pathOf(group[0])),
-        rel: '',
-        stat: true,
-        names: [...names].map((path) => basename(path)),
-      }
+    const groups = [...byDirectory.values()]
+    const nameOf = (i: number) => basename(realPaths[i] as string)
+    const requests = [...byDirectory].map(([root, group]) => {
+      // The root of all has no name in a directory.
+      const names = new Set(group.map(nameOf).filter((name) => name !== ''))
+      return { root, rel: '', stat: true, names: [...names] }
     })
     await this.#walker.walk(requests, (listing) => {
       const { id, error, ino, isShort } = listing
-      const group = groups[id] as readonly number[]
-      const openErrorOf = (i: number | undefined) => openError(error, textOf(pathOf(i)))
-      if (isShort) throw openErrorOf(group[0])
-      if (error !== 0 && group.length > 1 && !isMissing(error)) unanswered.push(...group)
-      else if (mayPass(-error)) for (const i of group) found[i] = openErrorOf(i)
-      if (error !== 0) return
+      const failureOf = (i: number) => openError(error, textOf(realPaths[i] as string))
+      const group = groups[id] as [number]
+      if (isShort) throw failureOf(group[0])
       const entries = listing.entries()
-      for (const i of group)
-        found[i] = pathOf(i) === '/' ? { kind: 'directory', ino } : (entries.get(basename(pathOf(i))) ?? null)
+      for (const i of group) {
+        const entry = nameOf(i) === '' ? { kind: 'directory' as const, ino } : entries.get(nameOf(i))
+        // The error may be that of another name in the directory: then nothing says that this one is missing.
+        found[i] = entry ?? (mayPass(-error) ? failureOf(i) : null)
+      }
     })
-    return unanswered
+    return found
   }
 
   /** Returns the targets for a look at each directory by itself, or at some names in it. */
@@ -154,9 +127,4 @@ export class Looker {
       this.#scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
     )
   }
-}
-
-/** Returns true if there is no such directory. A missing name in a directory is no error. */
-function isMissing(error: number): boolean {
-  return error === -constants.errno.ENOENT || error === -constants.errno.ENOTDIR
 }
