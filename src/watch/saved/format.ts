@@ -4,8 +4,7 @@ import type { Filesystem } from './filesystem.ts'
 
 const MAGIC = Buffer.from('inotify-bridge snapshot\n')
 // Raise it with the form of packed entries (scan/packed_entries.ts), which are written as they are.
-const VERSION = 3
-const DIGEST_BYTES = 32
+const VERSION = 4
 
 /** The file is no snapshot, of another version, torn or changed. */
 export class TornError extends Error {
@@ -48,36 +47,27 @@ export interface Saved {
   readonly roots: readonly SavedRoot[]
 }
 
-/** Returns the bytes of the file, with a digest that says that it is whole. */
+/** Returns the bytes of the file, with zlib's checksum, which says that it is whole. */
 export async function encodeSaved(saved: Saved): Promise<Buffer> {
   const { serialize } = await import('node:v8')
   const { deflate } = await import('node:zlib')
   const packed = await promisify<Buffer, object, Buffer>(deflate)(serialize(saved), { level: 1 })
-  const body = Buffer.concat([MAGIC, Buffer.of(VERSION), packed])
-  return Buffer.concat([body, await digestOf(body)])
+  return Buffer.concat([MAGIC, Buffer.of(VERSION), packed])
 }
 
 /** Reads what {@link encodeSaved} has made. Rejects with {@link TornError} for all else. */
 export async function decodeSaved(bytes: Buffer): Promise<Saved> {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new TornError('it is no snapshot')
   const version = bytes[MAGIC.length]
-  const end = bytes.length - DIGEST_BYTES
   if (version !== undefined && version !== VERSION)
     throw new TornError(`it has format ${version}, and this library reads format ${VERSION}`)
-  if (end <= MAGIC.length || !bytes.subarray(end).equals(await digestOf(bytes.subarray(0, end))))
-    throw new TornError('it is torn, or was changed')
   const { deserialize } = await import('node:v8')
   const { inflate } = await import('node:zlib')
   try {
-    return deserialize(await promisify<Buffer, Buffer>(inflate)(bytes.subarray(MAGIC.length + 1, end)))
+    return deserialize(await promisify<Buffer, Buffer>(inflate)(bytes.subarray(MAGIC.length + 1)))
   } catch (error) {
     // Node.js reads what older versions of it have serialized, and not always what newer ones have.
-    throw new TornError(`this Node.js cannot read it: ${(error as Error).message}`)
+    const { message } = error as Error
+    throw new TornError(`it is torn, or was changed, or this Node.js cannot read it (${message})`)
   }
-}
-
-async function digestOf(bytes: Buffer): Promise<Buffer> {
-  // Loaded here: its 5 MiB of memory are for those who save.
-  const { createHash } = await import('node:crypto')
-  return createHash('sha256').update(bytes).digest()
 }
