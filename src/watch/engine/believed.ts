@@ -100,7 +100,7 @@ export class Believed {
     const pending = [top]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       if (!isLost && !this.#tree.isPresent(next)) continue
-      for (const [name, entry] of [...this.#tree.peek(next)]) {
+      for (const [name, entry] of [...next.peek()]) {
         if (entry instanceof Directory) pending.push(entry)
         yield { path: this.#tree.pathOf(next, name), kind: entry.kind }
       }

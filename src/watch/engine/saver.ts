@@ -68,7 +68,7 @@ export class Saver {
   }
 
   async #savedOf(root: Root, seen: Seen, toldUntil: number): Promise<SavedRoot> {
-    const { system, tree, pending } = this.#context
+    const { system, pending } = this.#context
     const { path, top, file } = root
     const unknown = { type: '', source: '', device: '' }
     const filesystem = await system.saving.filesystemOf(path).catch(() => unknown)
@@ -83,7 +83,7 @@ export class Saver {
       // A poll under way may have seen a file before another write within the same tick of the clock of file times.
       return Math.min(toldUntil, (mount.leftover.get(directory) ?? mount.toldUntil) - CLOCK_SLACK_MS)
     }
-    const directories = savedDirectories(tree, top, seen, doubtedSince)
+    const directories = savedDirectories(top, seen, doubtedSince)
     return { path, kind: 'directory', filesystem, directories }
   }
 }

@@ -3,7 +3,6 @@ import type { Listing } from '../scan/listing.ts'
 import { pack } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** The listings that a walk has made of directories without kept stats. */
@@ -23,7 +22,6 @@ const UNSEEN: Stat = {
 
 /** Returns the known directories from a top on, those of one level before those of the next. */
 export function savedDirectories(
-  tree: Pick<Tree, 'peek'>,
   top: Directory,
   seen: Seen,
   doubtedSince: (directory: Directory) => number,
@@ -32,7 +30,7 @@ export function savedDirectories(
   const directories = [top]
   for (let parent = 0; parent < directories.length; parent++) {
     const directory = directories[parent] as Directory
-    const entries = tree.peek(directory)
+    const entries = directory.peek()
     const since = doubtedSince(directory)
     const listing = seen.get(directory)
     const others: Array<[string, Entry]> = []

@@ -63,7 +63,7 @@ export class Directory implements Entry {
     return this.#entries
   }
 
-  /** Returns the entries, to be read at once: they are unpacked into a new Map, and the directory stays packed. */
+  /** Returns the entries, for a caller that reads them once: they are unpacked into a new Map, and the directory stays packed. */
   peek(): ReadonlyMap<string, Entry> {
     this.unfold()
     return this.#entries ?? this.#unpack()

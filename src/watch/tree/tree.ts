@@ -1,10 +1,10 @@
+import { isWithin } from '../../mounts/mountinfo.ts'
 import type { Expansions } from '../report/expansions.ts'
 import type { Chunk } from '../scan/chunk.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
-import { Tops } from './tops.ts'
 
 /** A symlink, followed or not, that has moved. `to` undefined: the link is gone, or another entry has come to its name; that has been told. */
 export interface MovedLink {
@@ -27,7 +27,8 @@ export class Tree {
   /** Links that have moved at the same time, until the follower of links takes them from here. */
   readonly movedLinks: Array<readonly MovedLink[]> = []
   // The tops. Queues of looks may still hold directories that have been dropped: those have no top in here.
-  readonly #tops = new Tops()
+  readonly #tops = new Set<Directory>()
+  readonly #lost = new Set<Directory>()
   /** Tops that have made way, until the keeper of the roots takes them from here: see {@link TreeEditor}. */
   readonly vacated = new Set<Directory>()
   /** The place where editors note the changes that a directory's change speaks for; undefined: nobody asks for them. */
@@ -41,11 +42,6 @@ export class Tree {
 
   entriesOf(directory: Directory): ReadonlyMap<string, Entry> {
     return this.#cache.entriesOf(directory)
-  }
-
-  /** See {@link Directory.peek}: for callers that read all of a tree, and do not come back to it. */
-  peek(directory: Directory): ReadonlyMap<string, Entry> {
-    return directory.peek()
   }
 
   /** For {@link TreeEditor} alone, which tells what it changes. */
@@ -175,7 +171,7 @@ export class Tree {
 
   /** Returns the tops whose paths are this one or lie below it. */
   topsAtOrBelow(path: string): readonly Directory[] {
-    return this.#tops.atOrBelow(path)
+    return [...this.#tops].filter(({ name }) => isWithin(name, path))
   }
 
   /** Forgets a tree whose entries have all been told to be gone. */
@@ -210,7 +206,7 @@ export class Tree {
 
   /** Gives a directory a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
-    this.#tops.delete(directory)
+    this.#forgetTop(directory)
     directory.name = name
     this.#revision++
     parent.adopt(directory)
@@ -222,7 +218,7 @@ export class Tree {
   /** Forgets a directory and all below it, watches included. */
   drop(directory: Directory): void {
     this.detach(directory)
-    this.#tops.delete(directory)
+    this.#forgetTop(directory)
     for (const each of this.within(directory)) {
       this.clearWatch(each)
       this.#cache.forget(each)
@@ -260,13 +256,19 @@ export class Tree {
   /** Marks a root as lost or restored. The beliefs below a lost root stay until it is restored, to be compared with what is there then. */
   setLost(top: Directory, isLost: boolean): void {
     this.#revision++
-    this.#tops.setLost(top, isLost)
+    if (isLost) this.#lost.add(top)
+    else this.#lost.delete(top)
   }
 
   /** Returns true if the directory lies below a root that is not lost: of a lost root, nothing is to be found out and told. */
   isPresent(directory: Directory): boolean {
     const top = this.topOf(directory)
-    return this.#tops.has(top) && !this.#tops.isLost(top)
+    return this.#tops.has(top) && !this.#lost.has(top)
+  }
+
+  #forgetTop(directory: Directory): void {
+    this.#tops.delete(directory)
+    this.#lost.delete(directory)
   }
 
   /** Returns the absolute path, as a key (see name_key.ts). */

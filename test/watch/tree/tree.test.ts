@@ -16,6 +16,30 @@ function small() {
 }
 
 describe('trees', () => {
+  test('the tops at a path or below it are those whose paths it begins, by whole names', () => {
+    const tree = new Tree()
+    const mount = new WatchedMount('inotify', '', 1)
+    const [root, a, ab, abc, other] = ['/', '/a', '/a/b', '/a/b/c', '/ab'].map((path) =>
+      tree.addRoot(path, mount),
+    )
+    expect(tree.topsAtOrBelow('/')).toEqual([root, a, ab, abc, other])
+    expect(tree.topsAtOrBelow('/a')).toEqual([a, ab, abc])
+    expect(tree.topsAtOrBelow('/a/b/c/d')).toEqual([])
+    tree.drop(ab as Directory)
+    expect(tree.topsAtOrBelow('/a')).toEqual([a, abc])
+  })
+
+  test('one that was lost is not lost as a part of another, nor afterwards', () => {
+    const { tree, root } = small()
+    const lost = tree.addRoot('/s', root.mount)
+    tree.setLost(lost, true)
+    expect(tree.isPresent(lost)).toBe(false)
+    tree.attach(lost, root, 's')
+    expect(tree.isPresent(lost)).toBe(true)
+    tree.cut(lost)
+    expect(tree.isPresent(lost)).toBe(true)
+  })
+
   test('one that is dropped has nothing that is to be looked at', () => {
     const { tree, root, c } = small()
     tree.drop(root)
