@@ -181,12 +181,11 @@ export class Renames {
       this.#reading.done(wayBack.leaving)
       this.#reading.done(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
-      this.#editor.exchange(
-        pendingMove,
-        { directory, name, entry: known },
-        [placed, back],
-        both | wayBack.mask,
-      )
+      const circle = [
+        { ...pendingMove, as: placed },
+        { directory, name, entry: known, as: back },
+      ]
+      this.#editor.rotate(circle, both | wayBack.mask)
       this.#hasMoved(back, directory, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
         this.#editor.alter('modify', pendingMove.directory, pendingMove.name, back)

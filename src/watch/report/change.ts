@@ -104,6 +104,7 @@ export function append(changes: Change[], change: Change): void {
 export function exchangesOf(
   paths: readonly string[],
   kinds: readonly Kind[],
+  mask: number,
   source: Source,
 ): ExchangeChange[] {
   // A circle begins nowhere of itself: it is told from the least of its paths on, so that it is told alike each time.
@@ -114,7 +115,7 @@ export function exchangesOf(
   // The last entry changes places with each one before it, and is where it belongs in the end.
   for (let i = paths.length - 1; i > 0; i--) {
     const [path, other, kind] = [at(paths, i), at(paths, i - 1), at(kinds, i - 1)]
-    changes.push({ type: 'exchange', path, other, kind, otherKind, mask: 0, source })
+    changes.push({ type: 'exchange', path, other, kind, otherKind, mask, source })
   }
   return changes
 }

@@ -168,49 +168,25 @@ export class TreeEditor {
     } as const
     this.#expansions?.note(change, renamesBelow(from.entry, known, oldPath, path, this.#source))
     this.takeOut(from)
-    if (known !== undefined) this.#forget(directory, name, known)
+    if (known !== undefined) this.takeOut({ directory, name, entry: known })
+    if (known instanceof Directory) this.#tree.drop(known)
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
     this.#add(change)
   }
 
-  /** Lets two entries change places, each with all below it. `as`: the two from now on. */
-  exchange(one: Located, other: Located, as: readonly [Entry, Entry], mask = 0): void {
-    if (as.some(({ kind }) => kind === 'directory')) {
-      for (const each of [one, other]) this.#makeWay(each.directory, each.name)
-    }
-    const path = this.pathOf(other.directory, other.name)
-    const otherPath = this.pathOf(one.directory, one.name)
-    const [{ kind }, { kind: otherKind }] = as
-    const change = {
-      type: 'exchange',
-      path,
-      other: otherPath,
-      kind,
-      otherKind,
-      mask,
-      source: this.#source,
-    } as const
-    this.#expansions?.note(change, exchangesBelow(other.entry, one.entry, path, otherPath, this.#source))
-    this.takeOut(one)
-    this.takeOut(other)
-    this.#put(other.directory, other.name, as[0])
-    this.#put(one.directory, one.name, as[1])
-    this.#noteMoved([
-      { from: one, to: other, entry: as[0] },
-      { from: other, to: one, entry: as[1] },
-    ])
-    this.#add(change)
-  }
-
-  /** Moves each entry to the place of the next, and the last to that of the first: see {@link exchangesOf}. */
-  rotate(circle: ReadonlyArray<Located & { as: Entry }>): void {
+  /**
+   * Moves each entry, with all below it, to the place of the next, and the last to that of the first: see {@link exchangesOf}. Two change places.
+   *
+   * @param circle `as`: the entry from now on
+   */
+  rotate(circle: ReadonlyArray<Located & { as: Entry }>, mask = 0): void {
     if (circle.some(({ as }) => as.kind === 'directory')) {
       for (const { directory, name } of circle) this.#makeWay(directory, name)
     }
     const paths = circle.map(({ directory, name }) => this.pathOf(directory, name))
     const kinds = circle.map(({ as }) => as.kind)
-    const changes = exchangesOf(paths, kinds, this.#source)
+    const changes = exchangesOf(paths, kinds, mask, this.#source)
     const at = new Map(circle.map(({ entry }, i) => [paths[i] as string, entry]))
     for (const change of changes) {
       const { path, other } = change
@@ -266,13 +242,6 @@ export class TreeEditor {
 
   #noteGone(directory: Directory, name: string, entry: Entry): void {
     if (isSymlink(entry)) this.#tree.movedLinks.push([{ from: { directory, name }, to: undefined }])
-  }
-
-  #forget(directory: Directory, name: string, entry: Entry): void {
-    directory.mount.allow(directory, name)
-    if (entry instanceof Directory) this.#tree.drop(entry)
-    else this.#tree.editableEntriesOf(directory).delete(name)
-    this.#directory = undefined
   }
 
   #tellDelete(directory: Directory, name: string, entry: Entry, mask: number): void {
