@@ -5,12 +5,12 @@ import { LONGEST_TIMER } from '../interval.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
 import { type Ignores, ignoresOf } from './ignores.ts'
-import { filePath, rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
+import { filePath, rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import type { Coverage } from './report/coverage.ts'
 import type { Entry } from './report/entry.ts'
 import { warnOfRoots } from './report/mistakes.ts'
-import { encoderOf, pathEncoderOf } from './report/path_encoding.ts'
+import { encodePaths, pathEncoderOf } from './report/path_encoding.ts'
 import type { WatchListener } from './report/reporter.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
@@ -74,7 +74,7 @@ export class Watcher<Path extends string | Buffer = string>
     super()
     const roots = rootPaths(paths)
     const settings = settingsOf(options)
-    const listener = this.#listenerOf(settings)
+    const listener = this.#listener()
     const open = (openEngine: OpenEngine) => {
       if (this.#open) this.#engine = openEngine(settings, system, listener)
     }
@@ -245,10 +245,9 @@ export class Watcher<Path extends string | Buffer = string>
     return this.#engine
   }
 
-  #listenerOf({ encoding }: Settings): WatchListener {
-    const encode = encoderOf<Path>(encoding)
+  #listener(): WatchListener {
     return {
-      changes: (changes) => this.#report(encode(changes)),
+      changes: (changes) => this.#report(encodePaths(changes, this.#encodePath)),
       trouble: (error) => this.#emitIfHeard(error as Error, () => this.#open),
       broken: (error) => this.#break(error),
       room: () => this.#subscribers.room(),

@@ -1,4 +1,4 @@
-import { type Entry, mayBeChangedSince, type Stat, UNLIKE_ANY } from '../scan/entry.ts'
+import { type Entry, mayBeChangedSince, NO_STAT, UNLIKE_ANY } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { pack } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
@@ -7,18 +7,6 @@ import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** The listings that a walk has made of directories without kept stats. */
 export type Seen = ReadonlyMap<Directory, Listing>
-
-const UNSEEN: Stat = {
-  mode: 0,
-  uid: 0,
-  gid: 0,
-  nlink: 0,
-  size: 0,
-  mtime: UNLIKE_ANY,
-  ctime: UNLIKE_ANY,
-  ctimeMs: 0,
-  btimeMs: 0,
-}
 
 /** Returns the known directories from a top on, those of one level before those of the next. */
 export function savedDirectories(
@@ -81,5 +69,5 @@ export function savedEntry({ kind, ino }: Entry, now: Entry | undefined, doubted
   const saved = { kind, ino: ino || (isIt ? now.ino : 0) }
   if (stat !== undefined && !mayBeChangedSince(stat, doubtedSince)) return { ...saved, stat }
   // A changed directory is known by its mode, all else by its times. No entry has a mode of 0, which has no type.
-  return { ...saved, stat: { ...(stat ?? UNSEEN), mode: 0, mtime: UNLIKE_ANY } }
+  return { ...saved, stat: { ...(stat ?? NO_STAT), mode: 0, mtime: UNLIKE_ANY } }
 }

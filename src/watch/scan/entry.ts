@@ -18,6 +18,19 @@ export interface Stat {
   content?: string
 }
 
+/** The stat of an entry of which nothing was seen. */
+export const NO_STAT: Stat = {
+  mode: 0,
+  uid: 0,
+  gid: 0,
+  nlink: 0,
+  size: 0,
+  mtime: 0,
+  ctime: 0,
+  ctimeMs: 0,
+  btimeMs: 0,
+}
+
 /** The known entry of one name in a directory. */
 export interface Entry {
   readonly kind: Kind

@@ -1,30 +1,7 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
-import {
-  BOUNDARY,
-  Chunk,
-  DEVICE,
-  ERROR,
-  FILES_BYTES,
-  FILES_COUNT,
-  FLAGS,
-  GID,
-  ID,
-  MODE,
-  MOUNT_ID,
-  NAME,
-  NAME_BYTES,
-  NAME_IS_ASCII,
-  NO_PARENT,
-  PARENT,
-  SIZE,
-  SUBDIRS_BYTES,
-  UID,
-  UNCHANGED,
-  VANISHED,
-  WD,
-} from './chunk.ts'
-import { type Entries, type Entry, type LookedAt, ownerKey, type Stat } from './entry.ts'
+import * as record from './chunk.ts'
+import { type Entries, type Entry, type LookedAt, NO_STAT, ownerKey, type Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
@@ -33,17 +10,17 @@ const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP])
 
 /** The walker's findings at one directory. */
 export class Listing {
-  readonly #chunk: Chunk
+  readonly #chunk: record.Chunk
   readonly #at: number
 
-  constructor(chunk: Chunk, at: number) {
+  constructor(chunk: record.Chunk, at: number) {
     this.#chunk = chunk
     this.#at = at
   }
 
   /** Requests have the numbers from 0, directories found below them the next. */
   get id(): number {
-    return this.#int(ID)
+    return this.#int(record.ID)
   }
 
   /** See {@link Taker}. */
@@ -53,18 +30,18 @@ export class Listing {
 
   /** The id of the directory that this one is in; undefined for a request's own. */
   get parent(): number | undefined {
-    const parent = this.#int(PARENT)
-    return parent === NO_PARENT ? undefined : parent
+    const parent = this.#int(record.PARENT)
+    return parent === record.NO_PARENT ? undefined : parent
   }
 
   /** The watch, 0: none was asked for, or -errno of inotify_add_watch(2). */
   get wd(): number {
-    return this.#int(WD)
+    return this.#int(record.WD)
   }
 
   /** 0, or -errno of opening or reading it; then the entries are not all there are. */
   get error(): number {
-    return this.#int(ERROR)
+    return this.#int(record.ERROR)
   }
 
   /** True: the directory is not there any more, or is no directory. An event says so, or will. */
@@ -84,17 +61,17 @@ export class Listing {
 
   /** True: another mount begins here, and the directory was neither watched nor listed. */
   get isBoundary(): boolean {
-    return (this.#int(FLAGS) & BOUNDARY) !== 0
+    return (this.#int(record.FLAGS) & record.BOUNDARY) !== 0
   }
 
   /** True: a name vanished while the walker looked at it. The listing may not show where it went. */
   get isMoving(): boolean {
-    return (this.#int(FLAGS) & VANISHED) !== 0
+    return (this.#int(record.FLAGS) & record.VANISHED) !== 0
   }
 
   /** True: the directory is as it was last taken in, and its entries are left out; something below it has changed. */
   get isUnchanged(): boolean {
-    return (this.#int(FLAGS) & UNCHANGED) !== 0
+    return (this.#int(record.FLAGS) & record.UNCHANGED) !== 0
   }
 
   get ino(): number {
@@ -102,63 +79,53 @@ export class Listing {
   }
 
   get mountId(): number {
-    return this.#double(MOUNT_ID)
+    return this.#double(record.MOUNT_ID)
   }
 
   /** The directory's mode and owner; the other fields are 0, as its entries tell of them. */
   get owner(): Stat {
-    const [mode, uid, gid] = [MODE, UID, GID].map((offset) => this.#int(offset) >>> 0)
-    return {
-      mode: mode as number,
-      uid: uid as number,
-      gid: gid as number,
-      nlink: 0,
-      size: 0,
-      mtime: 0,
-      ctime: 0,
-      ctimeMs: 0,
-      btimeMs: 0,
-    }
+    const [mode, uid, gid] = [record.MODE, record.UID, record.GID].map((offset) => this.#int(offset) >>> 0)
+    return { ...NO_STAT, mode: mode as number, uid: uid as number, gid: gid as number }
   }
 
   /** The directory's mode and owner as one number: see {@link ownerKey}. */
   get ownerKey(): number {
-    return ownerKey(this.#int(MODE), this.#int(UID), this.#int(GID))
+    return ownerKey(this.#int(record.MODE), this.#int(record.UID), this.#int(record.GID))
   }
 
   /** Identifies the directory, whatever its path: a mount shows the same one under another. */
   get identity(): string {
-    return `${this.mountId} ${this.#int(DEVICE)}:${this.#int(DEVICE + 4)} ${this.ino}`
+    return `${this.mountId} ${this.#int(record.DEVICE)}:${this.#int(record.DEVICE + 4)} ${this.ino}`
   }
 
   get name(): string {
-    const isAscii = (this.#int(FLAGS) & NAME_IS_ASCII) !== 0
-    const start = this.#at + NAME
-    return nameAt(this.#chunk.bytes, start, start + this.#int(NAME_BYTES), isAscii)
+    const isAscii = (this.#int(record.FLAGS) & record.NAME_IS_ASCII) !== 0
+    const start = this.#at + record.NAME
+    return nameAt(this.#chunk.bytes, start, start + this.#int(record.NAME_BYTES), isAscii)
   }
 
   get filesCount(): number {
-    return this.#int(FILES_COUNT)
+    return this.#int(record.FILES_COUNT)
   }
 
   /** The entries that are no directories, packed as packed_entries.ts has it. */
   get packedFiles(): string {
     const start = this.#filesAt
-    return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))
+    return this.#chunk.bytes.toString('latin1', start, start + this.#int(record.FILES_BYTES))
   }
 
   /** Returns true if any entry that is no directory has changed since then, in ms since the epoch. */
   hasFilesSince(since: number): boolean {
     const start = this.#filesAt
-    return hasChangedSince(this.#chunk.bytes, start, start + this.#int(FILES_BYTES), since)
+    return hasChangedSince(this.#chunk.bytes, start, start + this.#int(record.FILES_BYTES), since)
   }
 
   /** Sets `seen` of each of the names that were asked for: see {@link WalkRequest.names}. The listing has directories apart, in the same order. */
   answer(names: readonly LookedAt[]): void {
     const start = this.#filesAt
-    const between = start + this.#int(FILES_BYTES)
+    const between = start + this.#int(record.FILES_BYTES)
     const files = new EntryReader(this.#chunk.bytes, start, between)
-    const directories = new EntryReader(this.#chunk.bytes, between, between + this.#int(SUBDIRS_BYTES))
+    const directories = new EntryReader(this.#chunk.bytes, between, between + this.#int(record.SUBDIRS_BYTES))
     for (const each of names) {
       const reader =
         each.name === files.name ? files : each.name === directories.name ? directories : undefined
@@ -173,13 +140,13 @@ export class Listing {
   /** All entries. */
   entries(): Entries {
     const start = this.#filesAt
-    return this.#unpack(start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES))
+    return this.#unpack(start, start + this.#int(record.FILES_BYTES) + this.#int(record.SUBDIRS_BYTES))
   }
 
   /** Returns the entries that are directories. */
   subdirectories(): Entries {
-    const start = this.#filesAt + this.#int(FILES_BYTES)
-    return this.#unpack(start, start + this.#int(SUBDIRS_BYTES))
+    const start = this.#filesAt + this.#int(record.FILES_BYTES)
+    return this.#unpack(start, start + this.#int(record.SUBDIRS_BYTES))
   }
 
   #unpack(start: number, end: number): Entries {
@@ -190,7 +157,7 @@ export class Listing {
   }
 
   get #filesAt(): number {
-    return this.#at + NAME + this.#int(NAME_BYTES)
+    return this.#at + record.NAME + this.#int(record.NAME_BYTES)
   }
 
   #int(offset: number): number {
@@ -204,13 +171,13 @@ export class Listing {
 
 /** Takes what it can of the records; the rest goes on as listings. */
 export interface Taker {
-  take(chunk: Chunk, at: number): boolean
+  take(chunk: record.Chunk, at: number): boolean
 }
 
 /** The listings in a buffer of records, in their order: a directory comes before those in it. */
 export function* listingsIn(records: Buffer, taker?: Taker): Generator<Listing> {
-  const chunk = new Chunk(records)
-  for (let at = 0; at < records.length; at += chunk.i32[(at + SIZE) >> 2] as number) {
+  const chunk = new record.Chunk(records)
+  for (let at = 0; at < records.length; at += chunk.i32[(at + record.SIZE) >> 2] as number) {
     if (!taker?.take(chunk, at)) yield new Listing(chunk, at)
   }
 }

@@ -1,19 +1,4 @@
-import {
-  type Chunk,
-  DEVICE,
-  FILES_BYTES,
-  FLAGS,
-  GID,
-  MODE,
-  MOUNT_ID,
-  NAME,
-  NAME_BYTES,
-  NAME_IS_ASCII,
-  PARENT,
-  SUBDIRS_BYTES,
-  UID,
-  WD,
-} from '../scan/chunk.ts'
+import * as record from '../scan/chunk.ts'
 import { ownerKey } from '../scan/entry.ts'
 import { nameAt } from '../scan/packed_entries.ts'
 
@@ -35,7 +20,16 @@ const MOST_SUBDIRS = LENGTHS_MASK >> SUBDIRS_SHIFT
 const MOST_CLASSES = 2 ** (31 - CLASS_SHIFT)
 
 // The fields that the directories of a tree mostly share: where they lie, and who owns them. A class has the upper half of the inode number before these.
-const CLASS_FIELDS = [FLAGS, MOUNT_ID, MOUNT_ID + 4, DEVICE, DEVICE + 4, MODE, UID, GID]
+const CLASS_FIELDS = [
+  record.FLAGS,
+  record.MOUNT_ID,
+  record.MOUNT_ID + 4,
+  record.DEVICE,
+  record.DEVICE + 4,
+  record.MODE,
+  record.UID,
+  record.GID,
+]
 
 // A place is the number of a block, and the word at which the record begins in there.
 const BLOCK_BITS = 16
@@ -55,21 +49,21 @@ export class KeptRecords {
   #lastClass = 0
 
   /** Keeps the record that begins at this byte of a chunk, and returns its place; undefined: the record cannot be kept. */
-  keep(chunk: Chunk, at: number): number | undefined {
+  keep(chunk: record.Chunk, at: number): number | undefined {
     const { i32 } = chunk
     const from = at >> 2
     const kind = this.#classAt(chunk, at)
     const words = wordsOf(i32, from)
-    if (kind === undefined || field(i32, from, SUBDIRS_BYTES) > MOST_SUBDIRS) return undefined
+    if (kind === undefined || field(i32, from, record.SUBDIRS_BYTES) > MOST_SUBDIRS) return undefined
     if (!this.#hasRoomFor(KEPT_HEAD + words)) return undefined
     const start = this.#used
     const block = this.#blocks.at(-1) as Int32Array
-    block[start + KEPT_PARENT] = field(i32, from, PARENT)
-    block[start + KEPT_WD] = field(i32, from, WD)
+    block[start + KEPT_PARENT] = field(i32, from, record.PARENT)
+    block[start + KEPT_WD] = field(i32, from, record.WD)
     block[start + KEPT_INO] = chunk.inoAt(at)
     block[start + KEPT_CLASS] = (kind << CLASS_SHIFT) | lengthsOf(i32, from)
-    block[start + KEPT_FILES] = field(i32, from, FILES_BYTES)
-    const names = from + (NAME >> 2)
+    block[start + KEPT_FILES] = field(i32, from, record.FILES_BYTES)
+    const names = from + (record.NAME >> 2)
     block.set(i32.subarray(names, names + words), start + KEPT_HEAD)
     this.#used += KEPT_HEAD + words
     return ((this.#blocks.length - 1) << BLOCK_BITS) | start
@@ -83,19 +77,19 @@ export class KeptRecords {
   }
 
   /** Returns true if a record says the same of the same directory. The ids of the two in their walks may differ. */
-  isSame(place: number, chunk: Chunk, at: number): boolean {
+  isSame(place: number, chunk: record.Chunk, at: number): boolean {
     const { i32 } = chunk
     const from = at >> 2
     const [block, start] = this.#find(place)
     const word = block[start + KEPT_CLASS] as number
     const isAlike =
-      block[start + KEPT_WD] === field(i32, from, WD) &&
+      block[start + KEPT_WD] === field(i32, from, record.WD) &&
       (word & LENGTHS_MASK) === lengthsOf(i32, from) &&
-      block[start + KEPT_FILES] === field(i32, from, FILES_BYTES) &&
+      block[start + KEPT_FILES] === field(i32, from, record.FILES_BYTES) &&
       this.inoAt(place) === chunk.inoAt(at) &&
       this.#isOfClass(word >>> CLASS_SHIFT, chunk, at)
     const words = wordsOf(i32, from)
-    const [names, kept] = [from + (NAME >> 2), start + KEPT_HEAD]
+    const [names, kept] = [from + (record.NAME >> 2), start + KEPT_HEAD]
     for (let i = 0; isAlike && i < words; i++) if (block[kept + i] !== i32[names + i]) return false
     return isAlike
   }
@@ -115,7 +109,9 @@ export class KeptRecords {
 
   /** See {@link ownerKey}. */
   ownerAt(place: number): number {
-    const [mode = 0, uid = 0, gid = 0] = this.#classOfPlace(place).slice(1 + CLASS_FIELDS.indexOf(MODE))
+    const [mode = 0, uid = 0, gid = 0] = this.#classOfPlace(place).slice(
+      1 + CLASS_FIELDS.indexOf(record.MODE),
+    )
     return ownerKey(mode, uid, gid)
   }
 
@@ -123,7 +119,7 @@ export class KeptRecords {
   nameAt(place: number): string {
     const [, flags = 0] = this.#classOfPlace(place)
     const [bytes, end] = this.#names(place)
-    return nameAt(bytes, 0, end, (flags & NAME_IS_ASCII) !== 0)
+    return nameAt(bytes, 0, end, (flags & record.NAME_IS_ASCII) !== 0)
   }
 
   /** Returns the non-directory entries, packed as packed_entries.ts has it. */
@@ -161,7 +157,7 @@ export class KeptRecords {
   }
 
   /** Returns the number of a record's class; undefined: there are too many classes. */
-  #classAt(chunk: Chunk, at: number): number | undefined {
+  #classAt(chunk: record.Chunk, at: number): number | undefined {
     if (this.#classes.length > 0 && this.#isOfClass(this.#lastClass, chunk, at)) return this.#lastClass
     const fields = [inoAbove(chunk, at), ...CLASS_FIELDS.map((each) => field(chunk.i32, at >> 2, each))]
     const key = fields.join(' ')
@@ -176,7 +172,7 @@ export class KeptRecords {
     return kind
   }
 
-  #isOfClass(kind: number, chunk: Chunk, at: number): boolean {
+  #isOfClass(kind: number, chunk: record.Chunk, at: number): boolean {
     const fields = this.#classes[kind] as readonly number[]
     if (fields[0] !== inoAbove(chunk, at)) return false
     for (let i = 0; i < CLASS_FIELDS.length; i++)
@@ -190,16 +186,19 @@ function field(i32: Int32Array, from: number, offset: number): number {
 }
 
 function lengthsOf(i32: Int32Array, from: number): number {
-  return (field(i32, from, SUBDIRS_BYTES) << SUBDIRS_SHIFT) | field(i32, from, NAME_BYTES)
+  return (field(i32, from, record.SUBDIRS_BYTES) << SUBDIRS_SHIFT) | field(i32, from, record.NAME_BYTES)
 }
 
 /** Returns the words that the name, files and subdirectories of a record take. */
 function wordsOf(i32: Int32Array, from: number): number {
-  const bytes = field(i32, from, NAME_BYTES) + field(i32, from, FILES_BYTES) + field(i32, from, SUBDIRS_BYTES)
+  const bytes =
+    field(i32, from, record.NAME_BYTES) +
+    field(i32, from, record.FILES_BYTES) +
+    field(i32, from, record.SUBDIRS_BYTES)
   return (bytes + 3) >> 2
 }
 
 /** Returns the upper half of the inode number. */
-function inoAbove(chunk: Chunk, at: number): number {
+function inoAbove(chunk: record.Chunk, at: number): number {
   return Math.floor(chunk.inoAt(at) / 2 ** 32)
 }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { keyOf } from '../../../src/name_key.ts'
-import { encoderOf } from '../../../src/watch/report/path_encoding.ts'
+import { encodePaths, pathEncoderOf } from '../../../src/watch/report/path_encoding.ts'
+
+const [asText, asBytes] = [pathEncoderOf<string>('utf8'), pathEncoderOf<Buffer>('buffer')]
 
 const bytes = Buffer.from([0x61, 0xff, 0x62])
 const path = Buffer.concat([Buffer.from('/r/größe/'), bytes, Buffer.from('/c')])
@@ -15,7 +17,7 @@ const changes = (): Change[] => [
 ]
 
 test('utf8: what is no UTF-8 is U+FFFD', () => {
-  expect(encoderOf('utf8')(changes())).toEqual([
+  expect(encodePaths(changes(), asText)).toEqual([
     { type: 'create', path: '/r/größe/a\ufffdb/c', kind: 'file', mask: 1, source: 'inotify' },
     {
       type: 'rename',
@@ -40,7 +42,7 @@ test('utf8: what is no UTF-8 is U+FFFD', () => {
 })
 
 test('buffer: the exact bytes', () => {
-  const [created, away, back, lost] = encoderOf<Buffer>('buffer')(changes())
+  const [created, away, back, lost] = encodePaths(changes(), asBytes)
   expect(created).toEqual({ type: 'create', path, kind: 'file', mask: 1, source: 'inotify' })
   expect(away).toMatchObject({ from: path, path: Buffer.from('/r/größe'), replaced: true })
   expect(back).toMatchObject({ from: Buffer.from('/r/a'), path, replaced: false })
@@ -55,6 +57,6 @@ test('buffer: the exact bytes', () => {
 
 test('characters beyond the basic plane are UTF-8, not bytes', () => {
   const emoji: Change = { type: 'create', path: '/r/\u{1f600}', kind: 'file', mask: 1, source: 'inotify' }
-  expect(encoderOf('utf8')([{ ...emoji }])).toEqual([emoji])
-  expect(encoderOf<Buffer>('buffer')([{ ...emoji }])[0]?.path).toEqual(Buffer.from('/r/\u{1f600}'))
+  expect(encodePaths([{ ...emoji }], asText)).toEqual([emoji])
+  expect(encodePaths([{ ...emoji }], asBytes)[0]?.path).toEqual(Buffer.from('/r/\u{1f600}'))
 })
