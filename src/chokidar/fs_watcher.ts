@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { basename, dirname, relative } from 'node:path'
-import type { Change } from '../watch/report/change.ts'
-import { isClose } from '../watch/report/is_close.ts'
+import { type Change, isClose } from '../watch/report/change.ts'
 import { addTogether, entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { eventsOf, type PathEvent } from './events.ts'
 import { type ChokidarOptions, type EmitArgs, type EventName, settingsOf } from './options.ts'

@@ -1,5 +1,4 @@
-import type { Change } from '../watch/report/change.ts'
-import { isClose } from '../watch/report/is_close.ts'
+import { type Change, isClose } from '../watch/report/change.ts'
 import { entriesOfLost, type Watcher } from '../watch/watcher.ts'
 
 /** A change of a path. */

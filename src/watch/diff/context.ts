@@ -1,7 +1,6 @@
 import type { WatchingSource } from '../inotify_instance.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Shortage } from '../report/shortage.ts'
-import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SavedContext } from '../saved/context.ts'
 
 /** The objects that `diff/` may use. */
@@ -9,5 +8,6 @@ export interface DiffContext extends SavedContext {
   readonly pending: Pending
   readonly inotify: WatchingSource
   readonly shortage: Shortage
-  readonly watchShortage: WatchShortage
+  /** Of watches. */
+  readonly watchShortage: Shortage
 }

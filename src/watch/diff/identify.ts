@@ -1,6 +1,5 @@
 import { mayPass } from '../report/watch_error.ts'
-import type { Listing } from '../scan/listing.ts'
-import { findingOf, type RootFinding } from '../scan/root_finding.ts'
+import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Diff } from './diff.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
@@ -91,7 +90,7 @@ export class Identification {
   #root(found: SnapshotDir, top: Directory): boolean {
     const { listing } = found
     if (listing === undefined) return false
-    this.#result.roots.set(top, findingOf(listing))
+    this.#result.roots.set(top, listing)
     if (listing.error !== 0) return this.#failedRoot(found, top, listing)
     // Another directory by now: the caller that notices it compares all of it, and not the names that were looked at.
     if (found.target?.isLook && top.ino !== 0 && top.ino !== listing.ino) return false

@@ -18,7 +18,6 @@ import { Poller } from '../poll/poller.ts'
 import { Expansions } from '../report/expansions.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
-import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
 import { AwaitedRoots } from '../roots/awaited_roots.ts'
 import type { RootsContext } from '../roots/context.ts'
@@ -85,7 +84,7 @@ export function wire({
   const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
   const reporter = new Reporter(settings, system.clock, listener, expansions)
   const shortage = new Shortage(reporter)
-  const watchShortage = new WatchShortage(reporter)
+  const watchShortage = new Shortage(reporter)
   const pathWatches = new PathWatches()
   const owner = { has: (wd: number) => tree.hasWatch(wd) || pathWatches.has(wd) }
   const inotify = new InotifySource(system, inotifyListener, queue, owner)

@@ -1,3 +1,5 @@
+import { IN_CLOSE_WRITE } from '../../inotify/constants.ts'
+
 /** The kind of an entry. Symlinks are not followed: a link is a `'symlink'`; with `followSymlinks` a link to a directory is a `'directory'`. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 
@@ -87,6 +89,10 @@ export type Change<Path extends string | Buffer = string> =
   | RenameChange<Path>
   | ExchangeChange<Path>
   | RootChange<Path>
+
+/** Returns true if a writer has closed the file, and nothing else: each write has been told before. For callers that tell only what has changed. */
+export const isClose = (change: Change<string | Buffer>): boolean =>
+  change.type === 'modify' && change.mask === IN_CLOSE_WRITE
 
 /** Adds a change to a list; a neighbour of the same type and path takes its mask in instead (the writer's many writes). */
 export function append(changes: Change[], change: Change): void {

@@ -2,7 +2,7 @@ import type { Reporter } from './reporter.ts'
 import { isShortage } from './watch_error.ts'
 
 /**
- * Notes that the process or the system is out of threads, descriptors or memory. A shortage says nothing of what was to be looked
+ * Notes that the process or the system is out of something: threads, descriptors and memory, or watches. A shortage says nothing of what was to be looked
  * at, so the work stays to be done. A shortage is told once, however many tasks it stops, and is over when all of those work again.
  */
 export class Shortage {
@@ -13,16 +13,26 @@ export class Shortage {
     this.#reporter = reporter
   }
 
+  /** Notes that a shortage has stopped somebody's work. */
+  note(error: unknown, whose: unknown = undefined): void {
+    if (this.#stopped.size === 0) this.#reporter.trouble(error)
+    this.#stopped.add(whose)
+  }
+
+  /** Notes that somebody's work is done again. */
+  end(whose: unknown = undefined): void {
+    this.#stopped.delete(whose)
+  }
+
   /** Returns the result of somebody's work; undefined: there is a shortage, and the work is to be done again. */
   async unless<T>(whose: unknown, work: () => Promise<T>): Promise<T | undefined> {
     try {
       const done = await work()
-      this.#stopped.delete(whose)
+      this.end(whose)
       return done
     } catch (error) {
       if (!isShortage(error)) throw error
-      if (this.#stopped.size === 0) this.#reporter.trouble(error)
-      this.#stopped.add(whose)
+      this.note(error, whose)
       return undefined
     }
   }

@@ -17,7 +17,7 @@ import {
   staleMountError,
 } from '../report/watch_error.ts'
 import type { Remembered } from '../saved/since.ts'
-import type { RootFinding } from '../scan/root_finding.ts'
+import type { RootFinding } from '../scan/listing.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { AwaitedRoots } from './awaited_roots.ts'
 import { type FileNews, FileRoot } from './file_root.ts'

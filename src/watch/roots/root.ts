@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT } from '../../inotify/constants.ts'
 import type { Kind, LostReason, RootChange, Source } from '../report/change.ts'
-import type { RootFinding } from '../scan/root_finding.ts'
+import type { RootFinding } from '../scan/listing.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { FileRoot } from './file_root.ts'

@@ -169,6 +169,9 @@ export class Listing {
   }
 }
 
+/** The directory that a root's path leads to. */
+export type RootFinding = Pick<Listing, 'error' | 'isShort' | 'isGone' | 'identity' | 'ino'>
+
 /** Takes what it can of the records; the rest goes on as listings. */
 export interface Taker {
   take(chunk: record.Chunk, at: number): boolean

@@ -43,10 +43,6 @@ export class Directory implements Entry {
     return this.name.startsWith('/')
   }
 
-  get isUnpacked(): boolean {
-    return this.#entries !== undefined
-  }
-
   /** The number of entries in the Map; 0 while they are packed. */
   get unpackedSize(): number {
     return this.#entries?.size ?? 0

@@ -8,7 +8,7 @@ import { OverflowRecovery } from '../../../src/watch/engine/overflow_recovery.ts
 import type { Change } from '../../../src/watch/report/change.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import { Root } from '../../../src/watch/roots/root.ts'
-import type { RootFinding } from '../../../src/watch/scan/root_finding.ts'
+import type { RootFinding } from '../../../src/watch/scan/listing.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { World } from '../events/translating.ts'
 

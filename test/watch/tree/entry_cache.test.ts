@@ -19,7 +19,8 @@ function directories(cache: EntryCache, count: number, size: number): Directory[
   return all
 }
 
-const unpackedOnes = (all: Directory[]) => all.filter(({ isUnpacked }) => isUnpacked).map(({ name }) => name)
+const unpackedOnes = (all: Directory[]) =>
+  all.filter(({ unpackedSize }) => unpackedSize > 0).map(({ name }) => name)
 
 /** Uses another so many times. */
 function pass(cache: EntryCache, uses: number): void {
@@ -117,7 +118,7 @@ test('directories survive, and are those that they were; names that were changed
   for (let i = 0; i < 2; i++) {
     parent.compact()
     parent.compact()
-    expect(parent.isUnpacked).toBe(false)
+    expect(parent.unpackedSize).toBe(0)
     expect([...parent.subdirectories()]).toEqual([below[1], added])
     const again = parent.unpacked()
     expect([...again.keys()].toSorted()).toEqual(['f', 'y', 'z', '\udcff'])
@@ -147,9 +148,9 @@ test('who peeks at a directory that is packed leaves it so, and sees what is in 
   directory.adopt(below)
   pass(cache, 1)
   cache.trim()
-  expect(directory.isUnpacked).toBe(false)
+  expect(directory.unpackedSize).toBe(0)
   expect([...directory.peek().keys()]).toEqual(['f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'below'])
   expect(directory.peek().get('below')).toBe(below)
-  expect(directory.isUnpacked).toBe(false)
+  expect(directory.unpackedSize).toBe(0)
   expect(directory.peek()).toEqual(cache.entriesOf(directory))
 })

@@ -4,8 +4,7 @@ import { textOf } from '../../../name_key.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
 import { mayPass, openError } from '../../report/watch_error.ts'
 import type { Entry, LookedAt } from '../../scan/entry.ts'
-import type { Listing } from '../../scan/listing.ts'
-import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
+import type { Listing, RootFinding } from '../../scan/listing.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
 import type { TreeWalker } from '../../system.ts'
 import { keepsStat } from '../../tree/believed_entry.ts'
@@ -78,9 +77,7 @@ export class Looker {
   async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
     const found = new Map<Directory, RootFinding>()
     const requests = roots.map((root) => ({ ...this.#scanner.placeOf(root), names: [] }))
-    await this.#walker.walk(requests, (listing) => {
-      found.set(roots[listing.id] as Directory, findingOf(listing))
-    })
+    await this.#walker.walk(requests, (listing) => void found.set(roots[listing.id] as Directory, listing))
     return found
   }
 
