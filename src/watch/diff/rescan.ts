@@ -1,9 +1,7 @@
 import type { InotifyError } from '../../errors.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Watching } from '../inotify_instance.ts'
 import type { Change } from '../report/change.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
-import type { Patience } from '../scan/patience.ts'
 import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
 import type { LazyDirectories } from '../tree/lazy_directories.ts'
@@ -41,19 +39,14 @@ export interface Look {
 export class Rescan {
   readonly #context: DiffContext
   readonly #walker: TreeWalker
-  readonly #scanner: Scanner
+  readonly scanner: Scanner
   readonly looker: Looker
 
   constructor(context: DiffContext) {
     this.#context = context
     this.#walker = context.system.openWalker()
-    this.#scanner = new Scanner(context, this.#walker)
-    this.looker = new Looker(context, this.#walker, this.#scanner)
-  }
-
-  /** Scans ahead what {@link load} will take in: see {@link Scanner.scanAhead}. */
-  lookAhead(root: string, watching: Watching, patience: Patience): boolean {
-    return this.#scanner.scanAhead(root, watching, patience)
+    this.scanner = new Scanner(context, this.#walker)
+    this.looker = new Looker(context, this.#walker, this.scanner)
   }
 
   /** Drops what was scanned ahead and not taken in: it is out of date. */
@@ -66,7 +59,7 @@ export class Rescan {
     const { tree, rules } = this.#context
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy() : undefined
-    const snapshot = this.#scanner.begin()
+    const snapshot = this.scanner.begin()
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
     const found = (listing: Listing) => {
@@ -82,9 +75,9 @@ export class Rescan {
       if (snapshot.directories.length >= PIECE && !rules.followsLinks) take()
     }
     try {
-      const target = this.#scanner.target(snapshot, top)
+      const target = this.scanner.target(snapshot, top)
       const leftOut = lazy && untilNext(lazy)
-      await this.#scanner.extend(snapshot, [target], { found, leftOut, progress })
+      await this.scanner.extend(snapshot, [target], { found, leftOut, progress })
     } finally {
       lazy?.seal()
     }
@@ -115,7 +108,7 @@ export class Rescan {
       const leftOut = this.#mayLeaveOut(options)
       // A saved tree is compared in all entries.
       const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
-      const snapshot = await this.#scanner.scan(tops, { ...options, since, leftOut })
+      const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
       if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) {
         this.#discard(snapshot)
         return { roots: new Map(), unlisted: undefined }
@@ -138,17 +131,17 @@ export class Rescan {
     since: number,
   ): Promise<void> {
     const { rules, pending } = this.#context
-    const snapshot = this.#scanner.begin()
+    const snapshot = this.scanner.begin()
     const whole = rules.recursive ? topmost(directories) : directories
-    const targets = whole.map((directory) => this.#scanner.target(snapshot, directory))
+    const targets = whole.map((directory) => this.scanner.target(snapshot, directory))
     for (const [directory, some] of names) {
       if (whole.some((each) => each === directory || (rules.recursive && isWithin(directory, each)))) continue
-      targets.push(this.#scanner.target(snapshot, directory, { isLook: true, names: some }))
+      targets.push(this.scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
     const statAll = since !== Number.POSITIVE_INFINITY
     const options = { ...RESCAN, since, statAll }
-    await this.#scanner.extend(snapshot, targets, options)
+    await this.scanner.extend(snapshot, targets, options)
     const { isIncomplete } = this.#take(snapshot, options)
     if (!isIncomplete) return
     // Nothing was compared in directories that had moved: see reconcile().
@@ -172,7 +165,7 @@ export class Rescan {
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
     if (current.length === 0) return
     bump(current.map(({ directory }) => directory))
-    const snapshot = this.#scanner.begin()
+    const snapshot = this.scanner.begin()
     const questions = current.map(({ directory, names }) => [directory, names] as const)
     const targets = this.looker.targets(questions, snapshot)
     for (const [i, { listing, spoken }] of current.entries()) {
@@ -180,7 +173,7 @@ export class Rescan {
       const found = snapshot.take(listing, 0)
       if (found !== undefined) found.except = spoken
     }
-    await this.#scanner.complete(snapshot, RESCAN)
+    await this.scanner.complete(snapshot, RESCAN)
     this.#take(snapshot, RESCAN)
   }
 

@@ -52,7 +52,7 @@ export class FirstLook {
       directories++
       try {
         inotify.open()
-        const isOver = this.#context.rescan.lookAhead(path, inotify.watching as Watching, patience)
+        const isOver = this.#context.rescan.scanner.scanAhead(path, inotify.watching as Watching, patience)
         // The walker does one walk at a time.
         if (!isOver) break
       } catch (error) {

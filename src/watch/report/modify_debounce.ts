@@ -57,7 +57,7 @@ export class ModifyDebounce {
       else if (this.#isToWait(change)) this.#hold(change)
       else {
         // Changes after a loss are compared with what was told of the root.
-        if (change.type === 'lost') for (const held of this.#takeBelow(change.path)) passed.push(held)
+        if (change.type === 'lost') for (const held of this.#take(change.path, 'directory')) passed.push(held)
         this.#passCreates(change, passed)
         this.#follow(change)
         append(passed, change)
@@ -74,7 +74,7 @@ export class ModifyDebounce {
 
   /** Tells now what is held back of a path and of what lies below it; without a path: everything. */
   flush(path = '/'): void {
-    const changes = this.#takeBelow(path)
+    const changes = this.#take(path, 'directory')
     if (changes.length > 0) this.#report(changes)
   }
 
@@ -120,21 +120,23 @@ export class ModifyDebounce {
   /** Reports held creates first: an entry must be there before another change of it. */
   #passCreates(change: Change, passed: Change[]): void {
     if (this.#quiet !== undefined || this.#held.size === 0 || change.type === 'attrib') return
-    const held = this.#at(change.path, kindOf(change))
-    if (change.type === 'rename') held.push(...this.#at(change.from, change.kind))
-    if (change.type === 'exchange') held.push(...this.#at(change.other, kindOf(change)))
-    for (const each of held) if (each.change.type === 'create') passed.push(this.#release(each))
+    const paths = [change.path]
+    if (change.type === 'rename') paths.push(change.from)
+    if (change.type === 'exchange') paths.push(change.other)
+    for (const path of paths)
+      for (const held of this.#at(path, kindOf(change)))
+        if (held.change.type === 'create') passed.push(this.#release(held))
   }
 
   /** Moves what is held of a path to where the path goes, with what is held below it: a change of a directory speaks for all of them. */
   #follow(change: Change): void {
     if (this.#held.size === 0) return
     const kind = kindOf(change)
-    if (change.type === 'delete') this.#drop(this.#at(change.path, kind))
+    if (change.type === 'delete') this.#take(change.path, kind)
     else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, kind)
     else if (change.type === 'rename') {
       const { from, path } = change
-      this.#drop(this.#at(path, kind))
+      this.#take(path, kind)
       this.#move(this.#at(from, kind), from, path)
       this.#correct(path, kind)
     } else if (change.type === 'exchange') {
@@ -155,12 +157,8 @@ export class ModifyDebounce {
     return [...this.#held].filter((held) => held === own || held.change.path.startsWith(below))
   }
 
-  #drop(all: readonly Held[]): void {
-    for (const held of all) this.#release(held)
-  }
-
-  #takeBelow(path: string): Change[] {
-    return this.#at(path, 'directory').map((held) => this.#release(held))
+  #take(path: string, kind: Kind): Change[] {
+    return this.#at(path, kind).map((held) => this.#release(held))
   }
 
   #move(all: readonly Held[], from: string, to: string): void {

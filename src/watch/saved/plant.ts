@@ -1,4 +1,4 @@
-import type { Entries, Entry } from '../scan/entry.ts'
+import type { Entry } from '../scan/entry.ts'
 import { pack, unpackString } from '../scan/packed_entries.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { SavedContext } from './context.ts'
@@ -67,22 +67,15 @@ export function entryAsMeant({ kind, ino, stat }: Entry, { isNumbered }: Meaning
 
 /** Finds the directory to which names lead from the topmost one; -1: it was not saved. */
 function indexOf(saved: readonly SavedDirectory[], names: readonly string[]): number {
-  const isNamed = (packed: string, name: string) => {
-    const entries: Entries = new Map()
-    unpackString(packed, entries)
-    return entries.has(name)
-  }
   let above = 0
   // No directory but the topmost, which has no name, lies in -1.
   for (const name of names)
-    above = saved.findIndex(({ parent, self }) => parent === above && self !== '' && isNamed(self, name))
+    above = saved.findIndex(({ parent, self }) => parent === above && unpackString(self).has(name))
   return above
 }
 
 function entriesIn(packed: string, meaning: Meaning): Array<[string, Entry]> {
-  const entries: Entries = new Map()
-  unpackString(packed, entries)
-  return [...entries].map(([name, entry]) => [name, entryAsMeant(entry, meaning)])
+  return [...unpackString(packed)].map(([name, entry]) => [name, entryAsMeant(entry, meaning)])
 }
 
 function asMeant(packed: string, meaning: Meaning): string {

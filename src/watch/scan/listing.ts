@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
 import * as record from './chunk.ts'
-import { type Entries, type Entry, type LookedAt, NO_STAT, ownerKey, type Stat } from './entry.ts'
+import { type Entries, type LookedAt, NO_STAT, ownerKey, type Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
@@ -140,20 +140,14 @@ export class Listing {
   /** All entries. */
   entries(): Entries {
     const start = this.#filesAt
-    return this.#unpack(start, start + this.#int(record.FILES_BYTES) + this.#int(record.SUBDIRS_BYTES))
+    const end = start + this.#int(record.FILES_BYTES) + this.#int(record.SUBDIRS_BYTES)
+    return unpack(this.#chunk.bytes, start, end)
   }
 
   /** Returns the entries that are directories. */
   subdirectories(): Entries {
     const start = this.#filesAt + this.#int(record.FILES_BYTES)
-    return this.#unpack(start, start + this.#int(record.SUBDIRS_BYTES))
-  }
-
-  #unpack(start: number, end: number): Entries {
-    const entries: Entries = new Map()
-    const take = (name: string, entry: Entry) => void entries.set(name, entry)
-    unpack(this.#chunk.bytes, start, end, take)
-    return entries
+    return unpack(this.#chunk.bytes, start, start + this.#int(record.SUBDIRS_BYTES))
   }
 
   get #filesAt(): number {

@@ -64,18 +64,15 @@ export class EntryReader {
   }
 }
 
-/** All entries of a block. */
-export function unpack(
-  block: Buffer,
-  start: number,
-  end: number,
-  take: (name: string, entry: Entry) => void,
-): void {
+/** Returns all entries of a block. */
+export function unpack(block: Buffer, start: number, end: number): Entries {
+  const entries: Entries = new Map()
   const reader = new EntryReader(block, start, end)
   for (let { name } = reader; name !== undefined; name = reader.name) {
-    take(name, reader.entry())
+    entries.set(name, reader.entry())
     reader.advance()
   }
+  return entries
 }
 
 /** Returns true if any of the entries that have a stat may have changed since then, in ms since the epoch. Unpacks none. */
@@ -157,11 +154,11 @@ export function pack(entries: Iterable<[string, Entry]>): string {
   return scratch.toString('latin1', 0, end)
 }
 
-/** Unpacks what {@link pack} has packed. */
-export function unpackString(packed: string, into: Entries): void {
+/** Returns what {@link pack} has packed. */
+export function unpackString(packed: string): Entries {
   if (packed.length > scratch.length) scratch = Buffer.alloc(packed.length * 2)
   scratch.write(packed, 'latin1')
-  unpack(scratch, 0, packed.length, (name, entry) => into.set(name, entry))
+  return unpack(scratch, 0, packed.length)
 }
 
 function write(block: Buffer, start: number, name: string, { kind, ino, stat }: Entry): number {

@@ -66,8 +66,7 @@ export class Directory implements Entry {
   }
 
   #unpack(): Entries {
-    const entries: Entries = new Map()
-    if (this.#packed !== '') unpackString(this.#packed, entries)
+    const entries = unpackString(this.#packed)
     for (const directory of this.#subdirectories ?? []) entries.set(directory.name, directory)
     return entries
   }

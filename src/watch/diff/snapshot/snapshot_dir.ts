@@ -127,14 +127,11 @@ export class SnapshotDir {
 
   /** The path at which it was found, as a key. */
   get path(): string {
-    this.#path ??= this.#pathFrom(this.target?.place ?? this.way)
+    if (this.#path === undefined) {
+      const { root, rel } = this.place
+      this.#path = rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
+    }
     return this.#path
-  }
-
-  #pathFrom(place: Place | undefined): string {
-    if (place === undefined && this.parent !== undefined) return this.parent.pathTo(this.name)
-    const { root, rel } = place ?? this.place
-    return rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
   }
 
   pathTo(name: string): string {

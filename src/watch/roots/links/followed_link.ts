@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../../inotify/constants.ts'
 import { CLOCK_SLACK_MS } from '../../clock.ts'
-import { alteration, type Entries, type Entry, isRenumbered, mayBeChangedSince } from '../../scan/entry.ts'
+import { alteration, type Entry, isRenumbered, mayBeChangedSince } from '../../scan/entry.ts'
 import { pack, unpackString } from '../../scan/packed_entries.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { LinkWay } from './link_way.ts'
@@ -53,9 +53,7 @@ export class FollowedLink {
   /** null: nothing; undefined: nobody has looked. */
   get target(): Entry | null | undefined {
     if (typeof this.#target !== 'string') return this.#target
-    const entries: Entries = new Map()
-    unpackString(this.#target, entries)
-    return entries.get('')
+    return unpackString(this.#target).get('')
   }
 
   set target(entry: Entry | null | undefined) {
