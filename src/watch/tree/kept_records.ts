@@ -2,21 +2,19 @@ import * as record from '../scan/chunk.ts'
 import { ownerKey } from '../scan/entry.ts'
 import { nameAt } from '../scan/packed_entries.ts'
 
-// The layout of a kept record, in words: the parent's id, the wd, the lower half of the inode number, the class with the bytes of the subdirectories and of
-// the name, the bytes of the files. Then name, files and subdirectories as they came, padded with zeros to a whole word.
+// The layout of a kept record, in words: the parent's id, the wd, the lower half of the inode number, the class with the bytes of the name, the bytes of the
+// files; where there are subdirectories, their bytes. Then name, files and subdirectories as they came, padded with zeros to a whole word.
 const KEPT_PARENT = 0
 const KEPT_WD = 1
 const KEPT_INO = 2
 const KEPT_CLASS = 3
 const KEPT_FILES = 4
-const KEPT_HEAD = 5
+const KEPT_SUBDIRS = 5
 
-// The parts of the fourth word (KEPT_CLASS). A directory of another class, or with more subdirectories, is not kept: there are few.
-const SUBDIRS_SHIFT = 8
-const CLASS_SHIFT = 20
-const NAME_MASK = 2 ** SUBDIRS_SHIFT - 1
-const LENGTHS_MASK = 2 ** CLASS_SHIFT - 1
-const MOST_SUBDIRS = LENGTHS_MASK >> SUBDIRS_SHIFT
+// The parts of the fourth word (KEPT_CLASS).
+const NAME_MASK = 0xff
+const HAS_SUBDIRS = 0x100
+const CLASS_SHIFT = 9
 const MOST_CLASSES = 2 ** (31 - CLASS_SHIFT)
 
 // The fields that the directories of a tree mostly share: where they lie, and who owns them. A class has the upper half of the inode number before these.
@@ -34,7 +32,6 @@ const CLASS_FIELDS = [
 // A place is the number of a block, and the word at which the record begins in there.
 const BLOCK_BITS = 16
 const BLOCK_WORDS = 1 << BLOCK_BITS
-const MOST_BLOCKS = 2 ** (30 - BLOCK_BITS)
 
 /**
  * Keeps of the records of a walk what it takes to make directories of them, and to tell whether another walk has found the same: two thirds
@@ -43,7 +40,7 @@ const MOST_BLOCKS = 2 ** (30 - BLOCK_BITS)
 export class KeptRecords {
   readonly #blocks: Int32Array[] = []
   // The number of words used in the last block.
-  #used = BLOCK_WORDS
+  #used = 0
   readonly #classes: Array<readonly number[]> = []
   readonly #classOf = new Map<string, number>()
   #lastClass = 0
@@ -53,19 +50,19 @@ export class KeptRecords {
     const { i32 } = chunk
     const from = at >> 2
     const kind = this.#classAt(chunk, at)
-    const words = wordsOf(i32, from)
-    if (kind === undefined || field(i32, from, record.SUBDIRS_BYTES) > MOST_SUBDIRS) return undefined
-    if (!this.#hasRoomFor(KEPT_HEAD + words)) return undefined
-    const start = this.#used
+    if (kind === undefined) return undefined
+    const word = (kind << CLASS_SHIFT) | lengthsOf(i32, from)
+    const [head, words] = [headOf(word), wordsOf(i32, from)]
+    const start = this.#reserve(head + words)
     const block = this.#blocks.at(-1) as Int32Array
     block[start + KEPT_PARENT] = field(i32, from, record.PARENT)
     block[start + KEPT_WD] = field(i32, from, record.WD)
     block[start + KEPT_INO] = chunk.inoAt(at)
-    block[start + KEPT_CLASS] = (kind << CLASS_SHIFT) | lengthsOf(i32, from)
+    block[start + KEPT_CLASS] = word
     block[start + KEPT_FILES] = field(i32, from, record.FILES_BYTES)
+    if (word & HAS_SUBDIRS) block[start + KEPT_SUBDIRS] = field(i32, from, record.SUBDIRS_BYTES)
     const names = from + (record.NAME >> 2)
-    block.set(i32.subarray(names, names + words), start + KEPT_HEAD)
-    this.#used += KEPT_HEAD + words
+    block.set(i32.subarray(names, names + words), start + head)
     return ((this.#blocks.length - 1) << BLOCK_BITS) | start
   }
 
@@ -73,7 +70,6 @@ export class KeptRecords {
   seal(): void {
     const last = this.#blocks.pop()
     if (last !== undefined) this.#blocks.push(last.slice(0, this.#used))
-    this.#used = BLOCK_WORDS
   }
 
   /** Returns true if a record says the same of the same directory. The ids of the two in their walks may differ. */
@@ -84,12 +80,13 @@ export class KeptRecords {
     const word = block[start + KEPT_CLASS] as number
     const isAlike =
       block[start + KEPT_WD] === field(i32, from, record.WD) &&
-      (word & LENGTHS_MASK) === lengthsOf(i32, from) &&
+      (word & (NAME_MASK | HAS_SUBDIRS)) === lengthsOf(i32, from) &&
       block[start + KEPT_FILES] === field(i32, from, record.FILES_BYTES) &&
+      (!(word & HAS_SUBDIRS) || block[start + KEPT_SUBDIRS] === field(i32, from, record.SUBDIRS_BYTES)) &&
       this.inoAt(place) === chunk.inoAt(at) &&
       this.#isOfClass(word >>> CLASS_SHIFT, chunk, at)
     const words = wordsOf(i32, from)
-    const [names, kept] = [from + (record.NAME >> 2), start + KEPT_HEAD]
+    const [names, kept] = [from + (record.NAME >> 2), start + headOf(word)]
     for (let i = 0; isAlike && i < words; i++) if (block[kept + i] !== i32[names + i]) return false
     return isAlike
   }
@@ -131,8 +128,8 @@ export class KeptRecords {
   /** Returns the bytes of the name and of all that follows it. */
   #names(place: number): [bytes: Buffer, end: number] {
     const [block, start] = this.#find(place)
-    const bytes = Buffer.from(block.buffer, block.byteOffset + 4 * (start + KEPT_HEAD))
-    return [bytes, this.#word(place, KEPT_CLASS) & NAME_MASK]
+    const word = block[start + KEPT_CLASS] as number
+    return [Buffer.from(block.buffer, block.byteOffset + 4 * (start + headOf(word))), word & NAME_MASK]
   }
 
   #word(place: number, index: number): number {
@@ -144,12 +141,14 @@ export class KeptRecords {
     return [this.#blocks[place >> BLOCK_BITS] as Int32Array, place & (BLOCK_WORDS - 1)]
   }
 
-  #hasRoomFor(words: number): boolean {
-    if (this.#used + words <= BLOCK_WORDS) return true
-    if (words > BLOCK_WORDS || this.#blocks.length === MOST_BLOCKS) return false
-    this.#blocks.push(new Int32Array(BLOCK_WORDS))
-    this.#used = 0
-    return true
+  /** Reserves this many words in the last block, and returns where they begin. A record that is longer than a block has one of its own. */
+  #reserve(words: number): number {
+    if (this.#used + words > (this.#blocks.at(-1)?.length ?? 0)) {
+      this.#blocks.push(new Int32Array(Math.max(words, BLOCK_WORDS)))
+      this.#used = 0
+    }
+    this.#used += words
+    return this.#used - words
   }
 
   #classOfPlace(place: number): readonly number[] {
@@ -185,17 +184,21 @@ function field(i32: Int32Array, from: number, offset: number): number {
   return i32[from + (offset >> 2)] as number
 }
 
+/** Returns the words of a kept record before its names. */
+function headOf(word: number): number {
+  return word & HAS_SUBDIRS ? KEPT_SUBDIRS + 1 : KEPT_SUBDIRS
+}
+
 function lengthsOf(i32: Int32Array, from: number): number {
-  return (field(i32, from, record.SUBDIRS_BYTES) << SUBDIRS_SHIFT) | field(i32, from, record.NAME_BYTES)
+  return (
+    field(i32, from, record.NAME_BYTES) | (field(i32, from, record.SUBDIRS_BYTES) === 0 ? 0 : HAS_SUBDIRS)
+  )
 }
 
 /** Returns the words that the name, files and subdirectories of a record take. */
 function wordsOf(i32: Int32Array, from: number): number {
-  const bytes =
-    field(i32, from, record.NAME_BYTES) +
-    field(i32, from, record.FILES_BYTES) +
-    field(i32, from, record.SUBDIRS_BYTES)
-  return (bytes + 3) >> 2
+  const files = field(i32, from, record.NAME_BYTES) + field(i32, from, record.FILES_BYTES)
+  return (files + field(i32, from, record.SUBDIRS_BYTES) + 3) >>> 2
 }
 
 /** Returns the upper half of the inode number. */

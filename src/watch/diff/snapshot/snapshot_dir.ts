@@ -127,11 +127,14 @@ export class SnapshotDir {
 
   /** The path at which it was found, as a key. */
   get path(): string {
-    if (this.#path === undefined) {
-      const { root, rel } = this.place
-      this.#path = rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
-    }
+    this.#path ??= this.#pathFrom(this.target?.place ?? this.way)
     return this.#path
+  }
+
+  #pathFrom(place: Place | undefined): string {
+    if (place === undefined && this.parent !== undefined) return this.parent.pathTo(this.name)
+    const { root, rel } = place ?? this.place
+    return rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
   }
 
   pathTo(name: string): string {
