@@ -159,11 +159,6 @@ export class Engine implements InotifyListener {
     await reporter.room()
   }
 
-  async mark(): Promise<void> {
-    const { events } = this.#rooms
-    if (events.holdsBack) await this.#queue.run(async () => this.#tell(await events.flush()))
-  }
-
   overflow(): Promise<void> {
     return this.#queue.run(async () => {
       this.#rooms.overflowRecovery.onOverflow()

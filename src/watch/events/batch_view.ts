@@ -9,8 +9,6 @@ export interface NamedInBatch extends LookedAt {
   /** The number and mask of the last event that put a file at the name or took it away; {@link NONE}: the file there was only written to. */
   last: number
   mask: number
-  /** True: later events of the name are translated with the next read, and what was seen is already their result. */
-  isForNext: boolean
 }
 
 const NONE = -1
@@ -79,11 +77,6 @@ export class BatchView {
     return this.#namedOf[i - this.start]?.seen
   }
 
-  /** True: an event is the first half of a rename. */
-  get hasDepartures(): boolean {
-    return this.#pendingMoves.size > 0
-  }
-
   /** Returns the first half of the rename with this cookie, and `arrival` the second, if they are among these events. */
   pendingMove(cookie: number): number | undefined {
     return this.#pendingMoves.get(cookie)
@@ -109,26 +102,13 @@ export class BatchView {
     return this.#open
   }
 
-  /** Takes over what was seen in the longer view `whole`, except at names that events of its `rest` are about. */
-  takeSeen(whole: BatchView, rest: BatchView): void {
-    for (const [wd, names] of this.#byWd) {
-      const [wholeNames, restNames] = [whole.#byWd.get(wd), rest.#byWd.get(wd)]
-      for (const named of names.values()) {
-        named.isForNext = (restNames?.get(named.name)?.last ?? NONE) !== NONE
-        if (!named.isForNext) named.seen = wholeNames?.get(named.name)?.seen
-      }
-    }
-    this.#open = undefined
-  }
-
   #findOpen(): OpenNames {
     const open = new Map<number, readonly NamedInBatch[]>()
     for (const [wd, names] of this.#byWd) {
       const some: NamedInBatch[] = []
       const isAll = this.#isKeptAt(wd)
       for (const named of names.values()) {
-        const { last, mask, isForNext } = named
-        if (!isForNext && (isAll || last === NONE || leavesOpen(mask))) some.push(named)
+        if (isAll || named.last === NONE || leavesOpen(named.mask)) some.push(named)
       }
       if (some.length > 0) open.set(wd, some)
     }
@@ -165,7 +145,7 @@ export class BatchView {
     }
     const known = this.#names.get(name)
     if (known !== undefined) return known
-    const named = { name, last: NONE, mask: 0, seen: undefined, isForNext: false }
+    const named = { name, last: NONE, mask: 0, seen: undefined }
     this.#names.set(name, named)
     return named
   }

@@ -6,10 +6,15 @@ import { Directory, isLinkBase } from '../tree/directory.ts'
 import { BatchView, type OpenNames } from './batch_view.ts'
 import type { EventsContext } from './context.ts'
 import type { FollowUp } from './follow_up.ts'
-import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
-import { findUnfinishedExchange } from './unfinished_exchange.ts'
 import { GONE } from './watch_mask.ts'
+
+/** The events from `start` to `end` of a batch. */
+interface BatchSlice {
+  readonly batch: EventBatch
+  readonly start: number
+  readonly end: number
+}
 
 /** The roots that an event reports as gone, moved or unmounted. */
 export interface GoneRoots {
@@ -17,10 +22,9 @@ export interface GoneRoots {
   /** The mask of that event. */
   readonly mask: number
   /** The names that the translated events leave open, and what was seen at them. */
-  readonly told: OpenNames | undefined
+  readonly told: OpenNames
   /** The events that are still to be translated. */
   readonly rest: BatchSlice
-  readonly mayWait: boolean
 }
 
 /**
@@ -32,8 +36,6 @@ export class EventHandler {
   readonly #translator: Translator
   readonly #followUp: FollowUp
   #recorded: Map<Directory, Set<string>> | undefined
-  // The events held back: from the first event of an exchange on whose rest is still to be read.
-  #unfinished: BatchSlice | undefined
 
   constructor(context: EventsContext, translator: Translator, followUp: FollowUp) {
     this.#context = context
@@ -44,26 +46,13 @@ export class EventHandler {
   /** Handles events up to the first by which roots are gone, and returns these roots. The caller records the lost ones, and calls {@link goOn} for the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
     this.#followUp.noteEvents()
-    const read = { batch, start, end }
-    const held = this.#takeUnfinished()
-    return this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
+    return this.#handle({ batch, start, end })
   }
 
   /** Handles the rest when the caller knows whether the roots are lost. Returns the same as {@link handle}. */
-  async goOn({ told, rest, mayWait }: GoneRoots): Promise<GoneRoots | undefined> {
+  async goOn({ told, rest }: GoneRoots): Promise<GoneRoots | undefined> {
     await this.#follow(told)
-    return rest.start < rest.end ? await this.#handle(rest, mayWait) : undefined
-  }
-
-  /** Handles the events held back, at a mark: its waiter relies on all that was queued before it being reported. Returns the same as {@link handle}. */
-  async flush(): Promise<GoneRoots | undefined> {
-    const held = this.#takeUnfinished()
-    return held && (await this.#handle(held, false))
-  }
-
-  /** True: events that were read are held back. */
-  get holdsBack(): boolean {
-    return this.#unfinished !== undefined
+    return rest.start < rest.end ? await this.#handle(rest) : undefined
   }
 
   /** Records from now on, until {@link stopRecording}, the names that events are about: what a poll under way lists of them may be out of date. */
@@ -76,43 +65,28 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
-  /** Handles an overflow: the events held back are lost with it, and so may be those that looks were ahead of. The rescan finds their changes. */
+  /** Handles an overflow: the events that looks were ahead of may be lost with it. The rescan finds their changes. */
   onOverflow(): void {
-    this.#unfinished = undefined
     this.#context.pending.unconfirmed.revert()
   }
 
-  #takeUnfinished(): BatchSlice | undefined {
-    const held = this.#unfinished
-    this.#unfinished = undefined
-    return held
-  }
-
-  /** @param mayWait true: the next read may complete an exchange at the end of these */
-  async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
+  async #handle({ batch, start, end }: BatchSlice): Promise<GoneRoots | undefined> {
     const { tree } = this.#context
     // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
     for (let i = start; i < end; i++) {
       if (!(batch.mask(i) & GONE)) continue
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
-      const told = await this.#take(this.#viewOf(batch, start, i + 1), false)
-      return { tops, mask: batch.mask(i), told, rest: { batch, start: i + 1, end }, mayWait }
+      const told = await this.#take(this.#viewOf(batch, start, i + 1))
+      return { tops, mask: batch.mask(i), told, rest: { batch, start: i + 1, end } }
     }
-    await this.#follow(await this.#take(this.#viewOf(batch, start, end), mayWait))
+    await this.#follow(await this.#take(this.#viewOf(batch, start, end)))
     return undefined
   }
 
-  async #take(index: BatchView, mayWait: boolean): Promise<OpenNames | undefined> {
-    const { batch, start, end } = index
+  async #take(index: BatchView): Promise<OpenNames> {
     await this.#look(index.open)
-    const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index) : undefined
-    if (from === undefined) return this.#tell(index)
-    this.#unfinished = { batch, start: from, end }
-    if (from === start) return undefined
-    const before = this.#viewOf(batch, start, from)
-    before.takeSeen(index, this.#viewOf(batch, from, end))
-    return this.#tell(before)
+    return this.#tell(index)
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
@@ -130,14 +104,6 @@ export class EventHandler {
     if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
   }
 
-  #beginOfUnfinished(index: BatchView): number | undefined {
-    const { tree } = this.#context
-    return findUnfinishedExchange(index, {
-      mayBeThere: (i) => tree.at(index.batch.wd(i)).length > 0 && index.seen(i) !== null,
-      isBelieved: (wd, name) => tree.at(wd).some((directory) => tree.entriesOf(directory).has(name)),
-    })
-  }
-
   #tell(index: BatchView): OpenNames {
     const { reporter } = this.#context
     const { batch } = index
@@ -151,8 +117,8 @@ export class EventHandler {
   }
 
   /** Does what follows from translated events: takes names into doubt, and lists directories. */
-  async #follow(told: OpenNames | undefined): Promise<void> {
-    if (told !== undefined) this.#weigh(told)
+  async #follow(told: OpenNames): Promise<void> {
+    this.#weigh(told)
     await this.#followUp.list()
   }
 
@@ -222,8 +188,4 @@ export class EventHandler {
       }
     }
   }
-}
-
-function wholeOf(batch: EventBatch): BatchSlice {
-  return { batch, start: 0, end: batch.length }
 }

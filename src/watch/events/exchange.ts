@@ -15,7 +15,7 @@ export interface WayBack {
 /**
  * Finds the second rename of an exchange. The kernel reports renameat2(RENAME_EXCHANGE) as two renames, each onto the other's name; a rename over a file
  * and back gives the same events. They differ in whether the entry that the first displaced is still there: what becomes of the names tells. All four events
- * are of one read, or were joined: see findUnfinishedExchange.
+ * are of one read: see {@link Renames} for those that are not.
  *
  * @param arriving the number of the event by which the first rename arrives
  * @returns the second rename, undefined if this is no exchange

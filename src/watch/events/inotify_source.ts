@@ -11,8 +11,6 @@ import type { WatchSystem } from '../system.ts'
 export interface InotifyListener {
   /** Receives the events from `start` to `end` of a batch. */
   events(batch: EventBatch, start: number, end: number): Promise<void>
-  /** Tells that a mark was met for which a caller waits: see {@link InotifySource.barrier}. */
-  mark(): Promise<void>
   /** Tells that events were lost. Later ones are dropped until `recover`. */
   overflow(): Promise<void>
   /** Tells that a listing made now is newer than all events that were lost or dropped. Later events are passed on. */
@@ -161,7 +159,6 @@ export class InotifySource {
           this.#recoverAt = undefined
           await this.#listener.recover()
         }
-        await this.#listener.mark()
         this.#pass(batch.wd(i))
         start = i + 1
       }

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type EventBatch, IN_CREATE, IN_Q_OVERFLOW } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
+import { keyAt } from '../../../src/name_key.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
-import { JoinedBatch } from '../../../src/watch/events/joined_batch.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
-import { batchOf } from '../events/batches.ts'
+import { batchOf, type Event } from '../events/batches.ts'
 
 type Batches = (inotify: InotifyInstance) => AsyncGenerator<EventBatch>
 
@@ -54,8 +54,7 @@ export function losing(): { system: Pick<WatchSystem, 'openInotify'>; lose(): vo
 export function readingOne(): Pick<WatchSystem, 'openInotify'> {
   return reading(async function* (inotify) {
     for await (const batch of inotify) {
-      for (let i = 0; i < batch.length; i++)
-        yield new JoinedBatch({ batch, start: i, end: i + 1 }, { batch, start: 0, end: 0 })
+      for (let i = 0; i < batch.length; i++) yield partOf(batch, i, i + 1)
     }
   })
 }
@@ -68,11 +67,16 @@ export function hiding(name: string): Pick<WatchSystem, 'openInotify'> {
       for (let i = 0; i <= batch.length; i++) {
         const isHidden = i < batch.length && batch.name(i) === name && (batch.mask(i) & IN_CREATE) !== 0
         if (i < batch.length && !isHidden) continue
-        yield new JoinedBatch({ batch, start, end: i }, { batch, start: 0, end: 0 })
+        yield partOf(batch, start, i)
         start = i + 1
       }
     }
   })
+}
+
+function partOf(batch: EventBatch, start: number, end: number): EventBatch {
+  const events = [...batch].map(({ wd, mask, cookie }, i): Event => [wd, mask, keyAt(batch, i), cookie])
+  return batchOf(events.slice(start, end))
 }
 
 /** What was made just now could have been made after the last event that was told, for all that a rescan knows: and is told once more. */
