@@ -38,6 +38,8 @@ export class BatchView {
   readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
   readonly #gone: number[] = []
+  // The numbers of the events that were translated before their turn.
+  readonly #done = new Set<number>()
   #open: OpenNames | undefined
 
   /** @param keepsStat returns true if the names of a wd are known with a stat, which a write changes */
@@ -75,6 +77,20 @@ export class BatchView {
   /** Returns what was seen at this event's name after the batch was read. null: nothing; undefined: no look was made. */
   seen(i: number): Entry | null | undefined {
     return this.#namedOf[i - this.start]?.seen
+  }
+
+  /** Returns the entry that an event was about, if no later event tells that another may be there by now. null: nothing is there; undefined: not known. */
+  seenOf(i: number): Entry | null | undefined {
+    return this.isLatest(i) ? this.seen(i) : undefined
+  }
+
+  /** Notes that an event is translated before its turn. */
+  done(i: number): void {
+    this.#done.add(i)
+  }
+
+  isDone(i: number): boolean {
+    return this.#done.has(i)
   }
 
   /** Returns the first half of the rename with this cookie, and `arrival` the second, if they are among these events. */

@@ -39,7 +39,6 @@ export class FollowUp {
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       reporter.report(this.#translator.giveUp(pendingMoves))
-      // After the events held back: they are older than the listings that have shown their results.
       releaseScans()
       confirm()
       await this.list()
@@ -70,7 +69,7 @@ export class FollowUp {
   }
 
   async #answer(questions: Questions, seen: ReadonlyMap<Directory, Listing>): Promise<void> {
-    const { pending, rescan, tree, shortage, reporter } = this.#context
+    const { pending, rescan, tree, shortage } = this.#context
     const { rechecks } = pending
     if (!rechecks.end(questions)) return
     const found: Look[] = []
@@ -86,7 +85,6 @@ export class FollowUp {
       return true
     })
     for (const { directory } of isTaken ? found : []) this.#settle(directory)
-    reporter.report(this.#translator.goOnWhereFound())
   }
 
   /** Returns true if a listing shows what is in a directory. If not, the directory is put in doubt itself, or is to be listed, or cannot be looked into. */
@@ -117,7 +115,7 @@ export class FollowUp {
 
   /** Cancels departures of entries that the look has seen in place, as all earlier events are translated; and notes swapped names where no entry is known. */
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
-    const { tree, pending, reporter } = this.#context
+    const { tree, pending } = this.#context
     const { moves, rechecks } = pending
     const swapped = [...rechecks.swappedIn(directory)].filter((name) => !spoken.has(name))
     if ((moves.size === 0 && swapped.length === 0) || !tree.isAttached(directory)) return
@@ -127,7 +125,8 @@ export class FollowUp {
       const believed = tree.entriesOf(directory).get(name)
       const isLink = believed instanceof Directory && isLinkBase(believed)
       const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
-      if (isBack && !spoken.has(name)) reporter.report(this.#translator.keep(directory, name))
+      const left = isBack && !spoken.has(name) ? moves.from(directory, name) : undefined
+      if (left !== undefined) moves.delete(left)
     }
     const believed = tree.entriesOf(directory)
     for (const name of swapped)
@@ -153,7 +152,7 @@ export class FollowUp {
 
   /** Lists the directories that are new or may be others now, and looks at names. */
   async list(): Promise<void> {
-    const { tree, pending, shortage, reporter } = this.#context
+    const { tree, pending, shortage } = this.#context
     const { work, moves } = pending
     if (work.isEmpty) return
     // A directory on its way is listed where it arrives.
@@ -165,7 +164,6 @@ export class FollowUp {
       await this.#list(directories, names)
       return true
     })
-    reporter.report(this.#translator.goOnWhereFound())
     if (done) return
     for (const [directory, since] of directories) work.list(directory, since)
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)

@@ -1,64 +1,58 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
-import type { HeldEvent, PendingMove, Place } from '../pending/pending_moves.ts'
+import type { PendingMove, Place } from '../pending/pending_moves.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
+import type { BatchView } from './batch_view.ts'
 import type { TranslatorContext } from './context.ts'
-import type { Reading } from './reading.ts'
+import { findExchange } from './exchange.ts'
 
 /** An event of the batch at hand whose turn has come. */
-export interface DueEvent extends HeldEvent {
+export interface DueEvent extends Place {
   i: number
+  mask: number
+  cookie: number
 }
-
-const NONE: readonly HeldEvent[] = []
 
 /** Pairs the two halves of a rename by cookie, never by adjacency: other events come between them, and a read may end there. */
 export class Renames {
   readonly #context: TranslatorContext
   readonly #editor: TreeEditor
-  readonly #reading: Reading
-  // The events held back of entries that are not on their way any more.
-  #released: readonly HeldEvent[] = NONE
   // By directory, the name at which an entry has come over another, if nothing was moved, made or removed there since:
   // the kernel locks both directories of an exchange until all its events are queued, so that nothing is in between.
   // `from`: undefined for an entry from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
-  constructor(context: TranslatorContext, editor: TreeEditor, reading: Reading) {
+  constructor(context: TranslatorContext, editor: TreeEditor) {
     this.#context = context
     this.#editor = editor
-    this.#reading = reading
-  }
-
-  /** Takes the events that are to be translated now: they were held back while their directory was on its way. */
-  takeReleased(): readonly HeldEvent[] {
-    const released = this.#released
-    this.#released = NONE
-    return released
   }
 
   /**
    * Frees a name that an entry has left and another takes now: only the order of its own delete and create is right. Returns an event that is to be
    * translated before.
    */
-  vacate(directory: Directory, name: string, arriving: number | undefined): DueEvent | undefined {
+  vacate(
+    index: BatchView,
+    directory: Directory,
+    name: string,
+    arriving: number | undefined,
+  ): DueEvent | undefined {
     const { tree, pending } = this.#context
     const departed = pending.moves.from(directory, name)
     // The entry may come back to the name that it left.
     if (departed === undefined || departed.cookie === arriving) return undefined
     // Its arrival, queued later, is translated first: else a reader would take the new entry for the moved one.
-    const arrival = this.#reading.arrival(departed.cookie)
-    const to = arrival && tree.onlyAt(arrival.wd)
+    const i = index.arrival(departed.cookie)
+    const to = i === undefined || index.isDone(i) ? undefined : tree.onlyAt(index.batch.wd(i))
     // The directory where it arrives may itself be on its way.
-    if (arrival === undefined || to === undefined || pending.moves.above(to) !== undefined) {
+    if (i === undefined || to === undefined || pending.moves.above(to) !== undefined) {
       this.giveUp(departed)
       return undefined
     }
-    this.#reading.done(arrival.i)
-    const { i, mask, name: as } = arrival
-    return { directory: to, i, mask, cookie: departed.cookie, name: as }
+    index.done(i)
+    return { directory: to, i, mask: index.batch.mask(i), cookie: departed.cookie, name: index.name(i) }
   }
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
@@ -72,7 +66,7 @@ export class Renames {
     if (entry !== undefined && over !== undefined && over.from === undefined)
       pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
-      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from })
+      pending.moves.add({ cookie, directory, name, entry, mask, cameFrom: over?.from })
       return
     }
     if (entry === undefined) pending.rechecks.noteUnbelieved(directory, name)
@@ -82,7 +76,14 @@ export class Renames {
   }
 
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
-  arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
+  arrive(
+    index: BatchView,
+    directory: Directory,
+    i: number,
+    mask: number,
+    cookie: number,
+    name: string,
+  ): boolean {
     const { tree, rules, pending } = this.#context
     const pendingMove = pending.moves.of(cookie)
     const known = tree.entriesOf(directory).get(name)
@@ -101,7 +102,7 @@ export class Renames {
     }
     const { kind } = pendingMove.entry
     if (rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
-    else this.#pair(pendingMove, directory, i, mask, name)
+    else this.#pair(index, pendingMove, directory, i, mask, name)
     return true
   }
 
@@ -110,43 +111,39 @@ export class Renames {
     this.#cameOver.delete(directory)
   }
 
-  /** Cancels a departure: the entry has not left after all. */
-  keep(pendingMove: PendingMove): void {
-    this.#context.pending.moves.delete(pendingMove)
-    this.#release(pendingMove)
-  }
-
   /** Ends a departure for which no arrival will come: the entry has left the tree. */
   giveUp(pendingMove: PendingMove): void {
     const { pending } = this.#context
     const { directory, name, entry, mask } = pendingMove
     const counts = pending.moves.counts(pendingMove)
     pending.moves.delete(pendingMove)
-    // If the entry, or one in it, was found elsewhere meanwhile, its events are translated there.
-    this.#release(pendingMove)
     if (!counts) return
-    // It seems to have gone into itself: what is known is out of date.
-    const isOutdated = pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)
     // A link to the same directory cannot be told from the one that left, and may have come before, as by an exchange.
     const isLink = entry instanceof Directory && isLinkBase(entry)
-    // Another departure with this cookie may have had its place taken, or be back; so may this one.
-    if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
+    if (isLink || pendingMove.isInDoubt) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
     pending.scans.noteEvent(directory, name, entry)
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
+  #pair(
+    index: BatchView,
+    pendingMove: PendingMove,
+    directory: Directory,
+    i: number,
+    mask: number,
+    name: string,
+  ): void {
     const { tree, pending } = this.#context
     const { moves, rechecks, scans, unconfirmed, failed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
-    let wayBack = known && this.#reading.wayBack(i, entry, known)
+    let wayBack = known && findExchange(index, i, entry, known)
     if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {
       // The known entry goes to an ignored name: it is reported as deleted.
-      this.#reading.done(wayBack.leaving)
-      this.#reading.done(wayBack.arriving)
+      index.done(wayBack.leaving)
+      index.done(wayBack.arriving)
       unconfirmed.take(directory, name)
       this.#editor.delete({ directory, name, entry: known }, wayBack.mask)
       known = undefined
@@ -157,7 +154,7 @@ export class Renames {
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
-    const seen = wayBack === undefined && !isLateWayBack ? this.#reading.seen(i) : undefined
+    const seen = wayBack === undefined && !isLateWayBack ? index.seenOf(i) : undefined
     // An entry that may be the other one of an exchange stays as reported, not as a look ahead of the events has shown
     // it: else the recheck would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
@@ -178,8 +175,8 @@ export class Renames {
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
     if (known !== undefined && wayBack !== undefined) {
-      this.#reading.done(wayBack.leaving)
-      this.#reading.done(wayBack.arriving)
+      index.done(wayBack.leaving)
+      index.done(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
       const circle = [
         { ...pendingMove, as: placed },
@@ -216,7 +213,6 @@ export class Renames {
       this.#cameOver.set(directory, { name, from: { directory: from, name: left } })
     }
     this.#hasMoved(placed, pendingMove.directory, directory, name)
-    this.#release(pendingMove)
   }
 
   /** Ends the departures by other paths of the same wd: the exchange has filled their places there as well, and no more events will report that. */
@@ -225,7 +221,7 @@ export class Renames {
     for (let twin = moves.of(cookie); twin !== undefined; twin = moves.of(cookie)) {
       rechecks.add(twin.directory, twin.name)
       // A file may be written where it is now and be back before the recheck: no event would report that at this name.
-      if (twin.entry instanceof Directory) this.keep(twin)
+      if (twin.entry instanceof Directory) moves.delete(twin)
       else this.giveUp(twin)
     }
   }
@@ -244,11 +240,6 @@ export class Renames {
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {
     const { rules } = this.#context
     return rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)
-  }
-
-  /** Releases the events that were held back while an entry was on its way. */
-  #release({ held }: PendingMove): void {
-    if (held.length > 0) this.#released = [...this.#released, ...held]
   }
 
   /** Returns true if the entry that had come over another one goes back to its earlier place, as in an exchange. */

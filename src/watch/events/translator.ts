@@ -8,8 +8,9 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
+import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile, UNKNOWN_OWNER } from '../scan/entry.ts'
@@ -20,7 +21,6 @@ import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
 import type { TranslatorContext } from './context.ts'
 import { otherCase } from './other_case.ts'
-import { READ_EARLIER, Reading } from './reading.ts'
 import { Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
@@ -31,64 +31,36 @@ export class Translator {
   readonly #pending: Pending
   readonly #editor: TreeEditor
   readonly #renames: Renames
-  readonly #reading = new Reading()
 
   constructor({ tree, rules, pending }: TranslatorContext) {
     this.#tree = tree
     this.#rules = rules
     this.#pending = pending
     this.#editor = new TreeEditor(tree, 'inotify')
-    this.#renames = new Renames({ tree, rules, pending }, this.#editor, this.#reading)
-  }
-
-  /** Cancels a departure: the known entry has not left this name after all. Translates the events held back of it. */
-  keep(directory: Directory, name: string): Change[] {
-    const pendingMove = this.#pending.moves.from(directory, name)
-    if (pendingMove === undefined) return []
-    this.#renames.keep(pendingMove)
-    this.#translateReleased()
-    return this.#editor.take()
-  }
-
-  /** Translates the events held back of directories on their way that a listing has found elsewhere, before any newer event. */
-  goOnWhereFound(): Change[] {
-    this.#translateEarlier(this.#pending.moves.takeFound())
-    return this.#editor.take()
+    this.#renames = new Renames({ tree, rules, pending }, this.#editor)
   }
 
   translate(index: BatchView): Change[] {
     const { batch, start, end } = index
-    this.#reading.begin(index)
-    this.#translateEarlier(this.#pending.moves.takeFound())
     for (let i = start; i < end; i++) {
       const name = index.name(i)
-      if (name === '' || this.#reading.isDone(i)) continue
+      if (name === '' || index.isDone(i)) continue
       const wd = batch.wd(i)
       const only = this.#tree.onlyAt(wd)
-      if (only !== undefined) this.#translate(only, i, batch.mask(i), batch.cookie(i), name)
+      if (only !== undefined) this.#translate(index, only, i, batch.mask(i), batch.cookie(i), name)
       else
         for (const each of this.#tree.at(wd)) {
           // One directory may lie in the other, by a link, and have gone with it.
-          if (this.#tree.isAttached(each)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
+          if (this.#tree.isAttached(each))
+            this.#translate(index, each, i, batch.mask(i), batch.cookie(i), name)
         }
     }
-    this.#reading.end()
     return this.#editor.take()
   }
 
-  /**
-   * Ends departures for which nothing more will come: an entry that has not arrived by now has left the tree and becomes a delete. So do the departures
-   * that they held back: their arrivals would have been translated by now.
-   */
+  /** Ends departures for which nothing more will come: an entry that has not arrived by now has left the tree and becomes a delete. */
   giveUp(pendingMoves: readonly PendingMove[] = [...this.#pending.moves]): Change[] {
-    const { moves } = this.#pending
-    const left = [...pendingMoves]
-    for (const move of left) {
-      this.#renames.giveUp(move)
-      const others = move.held.length > 0 ? new Set(moves) : undefined
-      this.#translateReleased()
-      if (others !== undefined) for (const each of moves) if (!others.has(each)) left.push(each)
-    }
+    for (const move of pendingMoves) this.#renames.giveUp(move)
     return this.#editor.take()
   }
 
@@ -104,22 +76,19 @@ export class Translator {
     return this.#editor.take()
   }
 
-  /** Translates the events held back of entries that are not on their way any more. */
-  #translateReleased(): void {
-    this.#translateEarlier(this.#renames.takeReleased())
-  }
-
-  #translateEarlier(held: readonly HeldEvent[]): void {
-    for (const { directory, mask, cookie, name } of held) {
-      if (this.#tree.isAttached(directory)) this.#translate(directory, READ_EARLIER, mask, cookie, name)
-    }
-  }
-
-  #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
-    // The directory is on its way: its new place is not known yet, nor whether that is in the tree.
+  #translate(
+    index: BatchView,
+    directory: Directory,
+    i: number,
+    mask: number,
+    cookie: number,
+    name: string,
+  ): void {
+    // The directory is on its way: its new place is not known yet, nor whether that is in the tree. It is listed there.
     const above = this.#pending.moves.above(directory)
     if (above !== undefined) {
-      this.#pending.moves.hold(above, { directory, mask, cookie, name })
+      if (cookie === above.cookie) above.isInDoubt = true
+      this.#pending.work.list(directory, this.#pending.consistentUntil - CLOCK_SLACK_MS)
       return
     }
     // A rename of a directory above has taken it too deep, which no listing reports. The topmost one too deep is listed
@@ -130,9 +99,9 @@ export class Translator {
       return
     }
     if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
-      const next = this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
-      if (next !== undefined) this.#translate(next.directory, next.i, next.mask, next.cookie, next.name)
-      this.#translateReleased()
+      const next = this.#renames.vacate(index, directory, name, mask & IN_MOVED_TO ? cookie : undefined)
+      if (next !== undefined)
+        this.#translate(index, next.directory, next.i, next.mask, next.cookie, next.name)
       // The directory may have gone with that event.
       if (!this.#tree.isAttached(directory)) return
     }
@@ -142,23 +111,22 @@ export class Translator {
     if (stored === undefined || (stored !== name && !anyCase)) this.#pending.rechecks.addAll(directory)
     if (stored === undefined && anyCase) return
     if (stored !== undefined && stored !== name) {
-      this.#translate(directory, i, mask, cookie, stored)
+      this.#translate(index, directory, i, mask, cookie, stored)
       return
     }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
-      this.#reading.done(i)
-      const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
-      this.#translateReleased()
-      if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, cookie, name)
+      index.done(i)
+      const isFromWithin = this.#renames.arrive(index, directory, i, mask, cookie, name)
+      if (!isFromWithin) this.#arriveFromOutside(index, directory, i, mask, cookie, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
     else if (mask & (IN_CREATE | IN_DELETE)) {
       this.#renames.noteMade(directory)
-      if (mask & IN_CREATE) this.#create(directory, i, mask, name)
+      if (mask & IN_CREATE) this.#create(index, directory, i, mask, name)
       else this.#delete(directory, mask, name)
-    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
-    else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
+    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', index, directory, i, mask, name)
+    else if (mask & IN_ATTRIB) this.#alter('attrib', index, directory, i, mask, name)
     if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
       // The event may be older than the listing, and have been about another entry of that name.
       this.#pending.rechecks.add(directory, name)
@@ -182,18 +150,18 @@ export class Translator {
     return anyCase && name !== name.toLowerCase() ? undefined : name
   }
 
-  #create(directory: Directory, i: number, mask: number, name: string): void {
+  #create(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
     const known = this.#tree.entriesOf(directory).get(name)
     if (known !== undefined) {
       // Known already: from the listing that followed the watch, or from a poll.
       if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
       return
     }
-    this.#put(directory, i, mask, name)
+    this.#put(index, directory, i, mask, name)
   }
 
-  #put(directory: Directory, i: number, mask: number, name: string): void {
-    const seen = this.#reading.seen(i)
+  #put(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
+    const seen = index.seenOf(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
@@ -230,7 +198,14 @@ export class Translator {
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
+  #alter(
+    type: 'modify' | 'attrib',
+    index: BatchView,
+    directory: Directory,
+    i: number,
+    mask: number,
+    name: string,
+  ): void {
     const entry = this.#tree.entriesOf(directory).get(name)
     // O_TMPFILE writes to a name that never exists; IN_EXCL_UNLINK does not hold back queued events; or the file has
     // changed places with a directory: its events are queued after it has its new name, and others may write before.
@@ -243,7 +218,7 @@ export class Translator {
       entry.owner = UNKNOWN_OWNER
       this.#retry(entry)
     }
-    const seen = this.#reading.seen(i)
+    const seen = index.seenOf(i)
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
     if (isSeen) {
@@ -269,15 +244,22 @@ export class Translator {
     for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
-  #arriveFromOutside(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
+  #arriveFromOutside(
+    index: BatchView,
+    directory: Directory,
+    i: number,
+    mask: number,
+    cookie: number,
+    name: string,
+  ): void {
     this.#pending.rechecks.noteArrived(directory, name, cookie)
     const known = this.#tree.entriesOf(directory).get(name)
-    const seen = this.#reading.seen(i)
+    const seen = index.seenOf(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
-    if (known === undefined) this.#put(directory, i, mask, name)
+    if (known === undefined) this.#put(index, directory, i, mask, name)
     else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {
       this.#remove(directory, mask, name, known)
-      this.#put(directory, i, mask, name)
+      this.#put(index, directory, i, mask, name)
     } else if (known instanceof Directory) {
       // Found before its event; or it has replaced an empty directory, which no event reports. The listing will tell.
       this.#pending.work.list(known)

@@ -4,14 +4,6 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { ByName } from './by_name.ts'
 
-/** An event held back, to be translated later. */
-export interface HeldEvent {
-  directory: Directory
-  mask: number
-  cookie: number
-  name: string
-}
-
 export interface Place {
   directory: Directory
   name: string
@@ -22,15 +14,14 @@ export interface PendingMove extends Place {
   cookie: number
   entry: Entry
   mask: number
-  /** True: one inode that is watched by several paths has left all of them at once. Its arrival is paired with at most one of them. */
-  isShared?: boolean
-  /** The events that came meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
-  held: HeldEvent[]
+  /**
+   * True: the name is to be looked at if no arrival comes. One inode that is watched by several paths has left all of them at once, and its arrival is paired
+   * with at most one of them; or the entry seems to have gone into itself, and what is known is out of date.
+   */
+  isInDoubt?: boolean
   /** The place from which the entry had come over another one here, by the directory's events just before: if it goes back, it may be an exchange. */
   cameFrom?: Place | undefined
 }
-
-const NONE: readonly HeldEvent[] = []
 
 /**
  * Entries that have left and not arrived. Each stays in the tree at its old name, since nothing has been reported of it yet: its move counts as long as it
@@ -42,11 +33,7 @@ export class PendingMoves {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new ByName<PendingMove>()
-  // The moves that hold events back, one of thousands as a rule, with their directories: each may have 100,000 events.
-  readonly #holding = new Map<PendingMove, Set<Directory>>()
   #size = 0
-  // The tree's revision when takeFound() last went through them.
-  #revision = 0
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -70,7 +57,7 @@ export class PendingMoves {
     if (halves === undefined) this.#byCookie.set(cookie, [move])
     else {
       halves.push(move)
-      for (const half of halves) half.isShared = true
+      for (const half of halves) half.isInDoubt = true
     }
   }
 
@@ -94,34 +81,6 @@ export class PendingMoves {
     return undefined
   }
 
-  /** Holds back an event of a directory on its way, or of one below it. */
-  hold(move: PendingMove, event: HeldEvent): void {
-    move.held.push(event)
-    const directories = this.#holding.get(move)
-    if (directories === undefined) this.#holding.set(move, new Set([event.directory]))
-    else directories.add(event.directory)
-  }
-
-  /**
-   * Takes the events held back of directories that a listing has found elsewhere since, by themselves or with one that they lie in. Later events of these are
-   * translated at once: a file that was written, as an event held back says, may have another name by then.
-   */
-  takeFound(): readonly HeldEvent[] {
-    if (this.#holding.size === 0 || this.#tree.revision === this.#revision) return NONE
-    this.#revision = this.#tree.revision
-    const found: HeldEvent[] = []
-    for (const [move, directories] of this.#holding) {
-      const elsewhere = new Set([...directories].filter((directory) => this.above(directory) !== move))
-      if (elsewhere.size === 0) continue
-      const left: HeldEvent[] = []
-      for (const event of move.held) (elsewhere.has(event.directory) ? found : left).push(event)
-      move.held = left
-      for (const directory of elsewhere) directories.delete(directory)
-      if (directories.size === 0) this.#holding.delete(move)
-    }
-    return found
-  }
-
   /** Returns true while the tree has the entry at the name that it left. */
   counts(move: PendingMove): boolean {
     const { directory, name, entry } = move
@@ -131,7 +90,6 @@ export class PendingMoves {
 
   delete(move: PendingMove): void {
     const { cookie, directory, name } = move
-    this.#holding.delete(move)
     if (this.#byPlace.get(directory, name) === move) {
       this.#size--
       this.#byPlace.take(directory, name)
