@@ -162,7 +162,6 @@ export class Engine implements InotifyListener {
   overflow(): Promise<void> {
     return this.#queue.run(async () => {
       this.#rooms.overflowRecovery.onOverflow()
-      this.#rooms.events.onOverflow()
       this.#rooms.links.onOverflow()
     })
   }

@@ -65,11 +65,6 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
-  /** Handles an overflow: the events that looks were ahead of may be lost with it. The rescan finds their changes. */
-  onOverflow(): void {
-    this.#context.pending.unconfirmed.revert()
-  }
-
   async #handle({ batch, start, end }: BatchSlice): Promise<GoneRoots | undefined> {
     const { tree } = this.#context
     // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
@@ -143,8 +138,8 @@ export class EventHandler {
 
   /** Takes names into doubt if what was seen after their events does not fit what is known. */
   #weigh(open: OpenNames): void {
-    const { tree, pending } = this.#context
-    const { moves, rechecks, unconfirmed } = pending
+    const { tree, pending, reporter } = this.#context
+    const { moves, rechecks } = pending
     for (const [wd, names] of open) {
       for (const directory of tree.at(wd)) {
         const entries = tree.entriesOf(directory)
@@ -152,11 +147,8 @@ export class EventHandler {
           const hasLeft = moves.size > 0 && moves.from(directory, name) !== undefined
           const believed = hasLeft ? undefined : entries.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
-          // The events were reported after this look: a poll finds what differs from the look.
-          else if (believed && found && keepsStat(directory)) {
-            unconfirmed.note(directory, name, believed, found)
-            believed.stat = found.stat
-          }
+          else if (believed && found && keepsStat(directory))
+            reporter.report(this.#translator.takeSeen(directory, name, believed, found))
         }
       }
     }

@@ -34,23 +34,13 @@ export class FollowUp {
     const releaseScans = scans.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
-    const confirm = this.holdLooks()
     this.#isActive = false
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       reporter.report(this.#translator.giveUp(pendingMoves))
       releaseScans()
-      confirm()
       await this.list()
     }
-  }
-
-  /** Returns what to call at the next mark in the queue: it takes back what looks have shown and no event has reported by then. */
-  holdLooks(): () => void {
-    const { moves, unconfirmed } = this.#context.pending
-    return unconfirmed.hold(
-      (directory, name) => moves.from(directory, name) !== undefined || moves.above(directory) !== undefined,
-    )
   }
 
   /**
@@ -134,9 +124,9 @@ export class FollowUp {
   }
 
   get isUnsettled(): boolean {
-    const { moves, scans, rechecks, unconfirmed, work } = this.#context.pending
+    const { moves, scans, rechecks, work } = this.#context.pending
     const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
-    return this.#isActive || isOpen || !unconfirmed.isEmpty || !work.isEmpty
+    return this.#isActive || isOpen || !work.isEmpty
   }
 
   /**

@@ -1,6 +1,6 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { PendingMove, Place } from '../pending/pending_moves.ts'
-import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
@@ -121,7 +121,6 @@ export class Renames {
     // A link to the same directory cannot be told from the one that left, and may have come before, as by an exchange.
     const isLink = entry instanceof Directory && isLinkBase(entry)
     if (isLink || pendingMove.isInDoubt) pending.rechecks.add(directory, name)
-    pending.unconfirmed.take(directory, name)
     pending.scans.noteEvent(directory, name, entry)
     this.#editor.delete({ directory, name, entry }, mask)
   }
@@ -135,7 +134,7 @@ export class Renames {
     name: string,
   ): void {
     const { tree, pending } = this.#context
-    const { moves, rechecks, scans, unconfirmed, failed } = pending
+    const { moves, rechecks, scans, failed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
@@ -144,27 +143,21 @@ export class Renames {
       // The known entry goes to an ignored name: it is reported as deleted.
       index.done(wayBack.leaving)
       index.done(wayBack.arriving)
-      unconfirmed.take(directory, name)
       this.#editor.delete({ directory, name, entry: known }, wayBack.mask)
       known = undefined
       wayBack = undefined
     }
-    const displaced = unconfirmed.take(directory, name)
-    const ahead = unconfirmed.take(pendingMove.directory, pendingMove.name)
-    if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? index.seenOf(i) : undefined
-    // An entry that may be the other one of an exchange stays as reported, not as a look ahead of the events has shown
-    // it: else the recheck would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
-    if (!isInDoubt) unconfirmed.put(directory, name, ahead)
-    const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
-    const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
+    const placed = this.#asSeen(entry, directory, seen)
     const both = mask | pendingMove.mask
     // No look can tell that an entry that was never seen is another.
     const isUntold =
-      (isInDoubt && moved.ino === 0) ||
+      (isInDoubt && entry.ino === 0) ||
+      // The look is ahead of an event that may be lost, or that there may not be, as others have written the file.
+      (keepsStat(directory) && seen && isOther(entry, seen)) ||
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
       this.#mayBeShown(pendingMove, directory, name, known) ||
@@ -177,7 +170,7 @@ export class Renames {
     if (known !== undefined && wayBack !== undefined) {
       index.done(wayBack.leaving)
       index.done(wayBack.arriving)
-      const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
+      const back = this.#asSeen(known, pendingMove.directory, undefined)
       const circle = [
         { ...pendingMove, as: placed },
         { directory, name, entry: known, as: back },
@@ -250,24 +243,12 @@ export class Renames {
   /**
    * Returns the entry as it has arrived: as seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
    * well, an earlier look was as much ahead of its event. Where no poll looks, another event reports the difference, or the recheck that this leads to.
-   *
-   * @param isInDoubt true: it may be another than was reported, and only what fits by its inode number is taken over
    */
-  #asSeen(
-    entry: Entry,
-    directory: Directory,
-    name: string,
-    seen: Entry | null | undefined,
-    isInDoubt: boolean,
-  ): Entry {
-    const { unconfirmed } = this.#context.pending
+  #asSeen(entry: Entry, directory: Directory, seen: Entry | null | undefined): Entry {
     if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    const isKindEnough = keepsStat(directory) && !isInDoubt
-    const fits = seen && (isKindEnough ? entry.kind === seen.kind : mayBeSame(entry, seen))
-    const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
-    if (seen && fits && keepsStat(directory)) unconfirmed.note(directory, name, entry, seen)
-    return placed
+    const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))
+    return kept(directory, seen && (isUnseen || fits) ? seen : entry)
   }
 
   /** Lists a moved directory if needed: other paths may be ignored below its new name, and a listing by its old name has not found it. */
@@ -280,4 +261,12 @@ export class Renames {
     if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
     else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)
   }
+}
+
+/** Returns true if a look has shown another file than was reported at the name that it left, or the same with other content. */
+function isOther(before: Entry, seen: Entry): boolean {
+  if (before.ino === 0) return false
+  return (
+    !mayBeSame(before, seen) || (before.stat !== undefined && alterationOfMoved(before, seen) !== undefined)
+  )
 }

@@ -13,7 +13,7 @@ import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
-import { alteration, type Entry, sameFile, UNKNOWN_OWNER } from '../scan/entry.ts'
+import { alteration, alterationOfMoved, type Entry, sameFile, UNKNOWN_OWNER } from '../scan/entry.ts'
 import { kept } from '../tree/believed_entry.ts'
 import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -61,6 +61,18 @@ export class Translator {
   /** Ends departures for which nothing more will come: an entry that has not arrived by now has left the tree and becomes a delete. */
   giveUp(pendingMoves: readonly PendingMove[] = [...this.#pending.moves]): Change[] {
     for (const move of pendingMoves) this.#renames.giveUp(move)
+    return this.#editor.take()
+  }
+
+  /**
+   * Takes over what a look has shown of an entry, where a poll looks as well and would find it again. A change that the look is ahead of is reported at once: its
+   * event may be lost in an overflow, or merged by the kernel, or there may be none, as others have made it.
+   */
+  takeSeen(directory: Directory, name: string, entry: Entry, seen: Entry): Change[] {
+    const altered = entry.stat && alterationOfMoved(entry, seen)
+    entry.stat = seen.stat
+    if (altered !== undefined && !(entry instanceof Directory))
+      this.#editor.alter(altered, directory, name, entry)
     return this.#editor.take()
   }
 
@@ -177,7 +189,6 @@ export class Translator {
     } else {
       const created = fits ? kept(directory, fits) : { kind, ino: 0 }
       this.#editor.create(directory, name, created, mask)
-      this.#pending.unconfirmed.noteTold(directory, name, created)
     }
   }
 
@@ -193,7 +204,6 @@ export class Translator {
   }
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
-    this.#pending.unconfirmed.take(directory, name)
     this.#pending.scans.noteEvent(directory, name, entry)
     this.#editor.delete({ directory, name, entry }, mask)
   }
@@ -227,12 +237,9 @@ export class Translator {
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
-    const { kind, ino } = entry
-    const { unconfirmed, rechecks } = this.#pending
-    if (told === 'modify') {
-      rechecks.noteWritten(directory, name)
-      unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
-    } else if (isSeen) unconfirmed.noteAttrib(directory, name, seen)
+    // A later look at it, under another name, finds no difference to what it was before.
+    else if (type === 'modify' && entry.stat !== undefined) entry.stat = undefined
+    if (told === 'modify') this.#pending.rechecks.noteWritten(directory, name)
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
@@ -272,7 +279,6 @@ export class Translator {
       const arrived = seen ? kept(directory, seen) : unseen
       this.#pending.scans.noteEvent(directory, name, known)
       this.#editor.update(directory, name, arrived)
-      this.#pending.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }

@@ -4,7 +4,6 @@ import { DirtySet } from './dirty_set.ts'
 import { PendingMoves } from './pending_moves.ts'
 import { RecentScans } from './recent_scans.ts'
 import { RecheckQueue } from './recheck_queue.ts'
-import { UnconfirmedLooks } from './unconfirmed_looks.ts'
 
 /** All that is still to be looked at, or may still be reported otherwise. Data only: adding to it calls nothing. */
 export class Pending {
@@ -12,7 +11,6 @@ export class Pending {
   readonly scans = new RecentScans()
   readonly rechecks = new RecheckQueue()
   readonly work = new DirtySet()
-  readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
   readonly failed = new DirtySet()
@@ -22,6 +20,5 @@ export class Pending {
   constructor(tree: Tree, now: number) {
     this.consistentUntil = now
     this.moves = new PendingMoves(tree)
-    this.unconfirmed = new UnconfirmedLooks(tree)
   }
 }

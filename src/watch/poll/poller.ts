@@ -147,12 +147,10 @@ export class Poller {
     learnNumbers(snapshot, tree, since)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // Past the barrier, events have told what the listing shows as well: each change is told once, by its event where
-    // it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
-    const confirm = followUp.holdLooks()
+    // it has one.
     await inotify.barrier().catch(() => {})
     return await queue.run(async () => {
       events.stopRecording()
-      confirm()
       if (!begun.isValid(this.#scope.directories().mounts)) return false
       // A directory that got a watch was listed later than here: no poll would put right what this one told of it.
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)

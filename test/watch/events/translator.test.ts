@@ -9,6 +9,7 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../../src/index.ts'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { Directory } from '../../../src/watch/tree/directory.ts'
 import { entry, file, folder, seen } from '../tree/believed.ts'
 import { World } from './translating.ts'
@@ -135,6 +136,38 @@ describe('what is seen', () => {
     const changes = w.translate([w.event(IN_ATTRIB, 'a'), w.event(IN_ATTRIB, 'b')], now, true)
     expect(w.words(changes)).toEqual(['modify file a', 'attrib file b'])
     expect([...w.tree.entriesOf(w.root).values()]).toEqual([now.a, now.b])
+  })
+
+  const WRITTEN = seen('file', 1, { size: 9 })
+
+  test.each<[what: string, now: Entry, told: string[]]>([
+    ['a write', WRITTEN, ['modify file b']],
+    ['another file', seen('file', 2), ['modify file b']],
+    ['the file as it was', seen('file', 1, { ctime: 9 }), []],
+  ])(
+    'by a poll as well: %s that is seen behind a rename is told with it, or nobody would',
+    (_, now, told) => {
+      const w = new World({ a: seen('file', 1) })
+      w.mount.backend = 'inotify+poll'
+      const changes = w.translate(w.rename('a', 'b'), { a: null, b: now }, true)
+      expect(w.words(changes)).toEqual(['rename file a b', ...told])
+      expect(w.tree.entriesOf(w.root).get('b')).toEqual(now)
+    },
+  )
+
+  test('by a poll as well: a write that is told and not seen is not told again where the file has moved to', () => {
+    const w = new World({ a: seen('file', 1) })
+    w.mount.backend = 'inotify+poll'
+    const events = [w.event(IN_MODIFY, 'a'), ...w.rename('a', 'b')]
+    const changes = w.translate(events, { a: null, b: WRITTEN }, true)
+    expect(w.words(changes)).toEqual(['modify file a', 'rename file a b'])
+  })
+
+  test('what a look is ahead of is told, and taken over', () => {
+    const w = new World({ a: seen('file', 1) })
+    const believed = w.tree.entriesOf(w.root).get('a') as Entry
+    const tell = (now: Entry) => w.words(w.translator.takeSeen(w.root, 'a', believed, now))
+    expect([tell(WRITTEN), tell(WRITTEN)]).toEqual([['modify file a'], []])
   })
 })
 
