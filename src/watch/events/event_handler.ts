@@ -45,7 +45,7 @@ export class EventHandler {
 
   /** Handles events up to the first by which roots are gone, and returns these roots. The caller records the lost ones, and calls {@link goOn} for the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
-    this.#followUp.noteEvents()
+    this.#followUp.noteEvents(end - start)
     return this.#handle({ batch, start, end })
   }
 

@@ -77,3 +77,13 @@ test('what nobody can take in, for want of a thread to follow links with, stays 
   await take?.()
   expect(rechecks.begin()).toEqual(new Map([[w.at('d'), ['x']]]))
 })
+
+test('events that leave nothing open ask for a mark when there are more than 100, and not again behind it', async () => {
+  const { followUp, settle } = settling(new World())
+  followUp.noteEvents(100)
+  expect(followUp.isUnsettled).toBe(false)
+  followUp.noteEvents(1)
+  expect(followUp.isUnsettled).toBe(true)
+  await settle()
+  expect(followUp.isUnsettled).toBe(false)
+})
