@@ -72,9 +72,9 @@ const faults: PutBack[] = [
   {
     fault: 'the way of a followed link is not watched',
     mutation: {
-      file: 'watch/roots/links/link_way.ts',
-      find: 'watchWays(way, true, ways)',
-      replace: '{ watched: [], paths: [], named: 0, refused: undefined }',
+      file: 'watch/roots/links/link_watches.ts',
+      find: 'watchWays(way, true, cache)',
+      replace: '{ watched: [], paths: [], refused: undefined }',
     },
     schedules: random('links'),
     says: /is a symlink: told as directory|is another file: not told/,

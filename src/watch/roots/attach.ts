@@ -26,7 +26,7 @@ import type { ForestContext } from './forest/context.ts'
 import { leadsInto } from './forest/covering.ts'
 import type { SavedRoots } from './forest/saved_roots.ts'
 import type { Root } from './root.ts'
-import { pollInstead, watchWays } from './ways.ts'
+import { PathWatchCache, pollInstead, watchWays } from './ways.ts'
 
 const trace = debuglog('inotify-bridge')
 
@@ -254,7 +254,7 @@ export class Attacher {
     const inotify = this.#context.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     await paths.follow(root.path, (way) => {
-      const { watched, refused } = watchWays(way, root.isAwaited, inotify)
+      const { watched, refused } = watchWays(way, root.isAwaited, new PathWatchCache(inotify))
       root.way = way
       this.#context.watches.retire(this.#context.pathWatches.set(root, watched))
       if (refused === undefined) return watched

@@ -5,7 +5,7 @@ import { isAbsence } from '../report/watch_error.ts'
 import type { RootsContext } from './context.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import { type Adding, turnsOf, type Way, watchWays } from './ways.ts'
+import { type Adding, PathWatchCache, turnsOf, type Way, watchWays } from './ways.ts'
 
 interface WatchedWhole {
   /** undefined: not all of it is watched. */
@@ -53,7 +53,7 @@ export class AwaitedRoots {
   async #watchWay(root: Root, inotify: Adding): Promise<WatchedWhole> {
     let seen: Way | undefined
     const isSettled = await this.#context.paths.follow(root.path, (way) => {
-      const { watched, refused } = watchWays(way, true, inotify)
+      const { watched, refused } = watchWays(way, true, new PathWatchCache(inotify))
       this.#watched(root, watched)
       seen = refused === undefined ? way : undefined
       return watched

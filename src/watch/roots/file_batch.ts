@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { Entry } from '../scan/entry.ts'
@@ -10,7 +10,7 @@ import { type FileRoots, newsSince } from './file_roots.ts'
 import type { ForestContext } from './forest/context.ts'
 import { Root, type SeenBefore } from './root.ts'
 import { routeOf } from './root_paths.ts'
-import { type Adding, PathWatchCache, renamed, type Way, watchWays } from './ways.ts'
+import { type Adding, PathWatchCache, type Way, watchWays } from './ways.ts'
 
 const NONE: ReadonlyMap<string, boolean> = new Map()
 
@@ -89,22 +89,20 @@ export class FileBatch {
     const { system, looker, inotify, paths } = this.#context
     inotify.open()
     const instance = inotify.instance as Adding
-    const groups = groupsOf(roots, areLinks)
-    const samples = groups.map(([{ path }]) => ({ path, isLink: areLinks.get(path) === true }))
+    const asked = roots.map(({ path }) => ({ path, isLink: areLinks.get(path) === true }))
+    const ways = await paths.waysOf(asked)
     const adding = new PathWatchCache(instance)
-    const ways = await paths.waysOf(samples)
-    const watched = groups.map((group, i) => this.#watch(group, ways[i] as Way, adding, instance))
-    const now = await paths.waysOf(samples)
+    const routes = roots.map((root, i) => this.#watch(root, ways[i] as Way, adding, instance))
+    const now = await paths.waysOf(asked)
     const directories = await system.survey([...new Set(now.flatMap(directoriesOf))])
     const again = new PathWatchCache(instance)
-    const sought = watched.flatMap(({ some, route }, i) => {
+    const sought = roots.flatMap((root, i) => {
       const way = now[i] as Way
+      const { realPath } = way
       const place = placeAlong(way, directories)
-      if (place === undefined || routeOf(way, watchWays(way, true, again).watched) !== route) return []
-      return some.flatMap((root) => {
-        const realPath = root.way?.realPath ?? root.path
-        return place.mounted.has(basename(realPath)) ? [] : [{ root, realPath, choice: place.choice }]
-      })
+      if (place === undefined || place.mounted.has(basename(realPath))) return []
+      const isSame = routeOf(way, watchWays(way, true, again).watched) === routes[i]
+      return isSame ? [{ root, realPath, choice: place.choice }] : []
     })
     const entries = await looker.stat(sought.map(({ realPath }) => realPath))
     return sought.flatMap((each, i) => {
@@ -113,26 +111,17 @@ export class FileBatch {
     })
   }
 
-  /** Watches roots that differ from the first by the last name only. Returns those that could be watched, and the route of the first. */
-  #watch(
-    [first, ...others]: Group,
-    way: Way,
-    adding: Adding,
-    inotify: Adding,
-  ): { some: Root[]; route: string } {
+  /** Watches a file. Returns the route to it; undefined: nothing is there, or the kernel refuses a watch. */
+  #watch(root: Root, way: Way, adding: PathWatchCache, inotify: Adding): string | undefined {
     const along = watchWays(way, true, adding)
-    const some =
-      along.refused !== undefined
-        ? []
-        : [first, ...others].filter((root) => {
-            const name = basename(root.path)
-            const realPath = root === first ? way.realPath : join(dirname(way.realPath), name)
-            const hops = root === first ? along : renamed(along, name)
-            return isAdded(() =>
-              this.#files.watchAlong(root, { ...way, path: root.path, realPath }, hops, inotify),
-            )
-          })
-    return { some, route: routeOf(way, along.watched) }
+    if (along.refused !== undefined) return undefined
+    try {
+      const own = this.#files.watchAlong(root, way, along, inotify)
+      return own === undefined ? undefined : routeOf(way, along.watched)
+    } catch (error) {
+      if (error instanceof InotifyError) return undefined
+      throw error
+    }
   }
 
   /** Returns true for a plain file. A file without a link count may be the mount of a file that was replaced. */
@@ -157,20 +146,6 @@ export class FileBatch {
   }
 }
 
-/** The files of one directory; or one symlink that is followed. */
-type Group = [Root, ...Root[]]
-
-function groupsOf(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Group[] {
-  const groups = new Map<string, Group>()
-  for (const root of roots) {
-    const key = areLinks.get(root.path) ? root.path : `${dirname(root.path)}/`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [root])
-    else group.push(root)
-  }
-  return [...groups.values()]
-}
-
 /** Returns the source for the files at the end of a way, and the mount points beside them. undefined: inotify does not report every change on the way. */
 function placeAlong(
   way: Way,
@@ -186,14 +161,4 @@ function placeAlong(
 
 function directoriesOf({ links, realPath }: Way): string[] {
   return [...links.map((link) => dirname(link.path)), dirname(realPath)]
-}
-
-/** Adds a watch. Returns false if nothing is there, or the kernel refuses. */
-function isAdded(add: () => number | undefined): boolean {
-  try {
-    return add() !== undefined
-  } catch (error) {
-    if (error instanceof InotifyError) return false
-    throw error
-  }
 }

@@ -13,6 +13,7 @@ import type { Root, SeenBefore } from './root.ts'
 import {
   type Adding,
   isOutOfWatches,
+  PathWatchCache,
   pollInstead,
   turnsOf,
   type WatchedWay,
@@ -232,7 +233,7 @@ export class FileRoots {
     const { instance } = inotify
     if (instance === undefined || !root.mount?.usesInotify) return this.remove(root)
     await paths.follow(root.path, (way) => {
-      const along = watchWays(way, true, instance)
+      const along = watchWays(way, true, new PathWatchCache(instance))
       this.watchAlong(root, way, along, instance)
       return along.watched
     })

@@ -28,82 +28,75 @@ export type Adding = Pick<InotifyInstance, 'add'>
 /** The watches of a path's way, each with the name that the path leads over. */
 export interface WatchedWay {
   watched: WatchedName[]
+  /** The paths of these names, in the same order. */
+  paths: readonly string[]
   /** The reason why some are missing: no watches are left or, failing that, something may not be read. */
   refused: InotifyError | undefined
-}
-
-/** The watches, and how many of the first have the last name of the path, or of its end. */
-export interface WatchedWayToName extends WatchedWay {
-  named: number
-  /** The paths of the names. */
-  paths: readonly string[]
 }
 
 /**
  * Watches what decides where a path leads, and no event of its end tells: the renames of directories above the path, and above a symlink on the way, and the
  * replacement of each such link. `withName`: also of the entry at the path. Returns the watches added before a refusal, too, or nobody would ever remove them.
  */
-export function watchWays(way: Way, withName: boolean, inotify: Adding): WatchedWayToName {
+export function watchWays(way: Way, withName: boolean, cache: PathWatchCache): WatchedWay {
   const { path, realPath } = way
   const turns = turnsOf(way)
-  const masks = new Map<string, number>()
-  for (const entry of withName ? [path, realPath, ...turns] : turns) masks.set(entry, NAMES)
-  for (const end of [realPath, ...turns]) {
-    for (let entry = end; entry !== '/'; entry = dirname(entry)) {
-      if (!masks.has(entry)) masks.set(entry, ANCESTOR)
-    }
-  }
+  const hops = new Map<string, Hop>()
+  for (const entry of withName ? [path, realPath, ...turns] : turns) hops.set(entry, cache.hop(entry, NAMES))
+  for (const end of [realPath, ...turns])
+    for (const hop of cache.upFrom(hops.has(end) ? dirname(end) : end))
+      if (!hops.has(hop.path)) hops.set(hop.path, hop)
   const watched: WatchedName[] = []
   const paths: string[] = []
-  const missing = new Set<string>()
-  let named = 0
   let refused: InotifyError | undefined
-  for (const [entry, mask] of masks) {
-    const directory = dirname(entry)
-    const isMissing = missing.has(entry)
-    // The kernel refuses to rename '/'.
-    if (directory === '/' && mask === ANCESTOR && !isMissing) continue
-    // A missing directory on the way may come.
-    const added = tryToAdd(inotify, directory, isMissing ? NAMES : mask)
-    if (added === undefined) missing.add(directory)
-    else if (typeof added === 'number') {
-      watched.push({ wd: added, name: basename(entry) })
+  for (const { path: entry, added } of hops.values()) {
+    if (added instanceof InotifyError) {
+      if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
+    } else if (added !== undefined) {
+      watched.push(added)
       paths.push(entry)
-      if (withName && (entry === path || entry === realPath)) named++
-    } else if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
+    }
   }
-  return { watched, paths, named, refused }
+  return { watched, paths, refused }
 }
 
-/** Returns the watches of the way to another name in the same directory, which has the same watches. */
-export function renamed({ watched, named, refused }: WatchedWayToName, name: string): WatchedWay {
-  return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
+/** An entry that a path leads over, and the watch of its directory; undefined: that is missing. */
+interface Hop {
+  readonly path: string
+  readonly added: WatchedName | InotifyError | undefined
 }
 
 /** Adds each watch once: thousands of ways may have a directory in common. */
-export class PathWatchCache implements Adding {
+export class PathWatchCache {
   readonly #inotify: Adding
-  readonly #added = new Map<string, number | InotifyError>()
+  readonly #wds = new Map<string, number | InotifyError | undefined>()
+  readonly #upFrom = new Map<string, readonly Hop[]>()
+  readonly #missing = new Set<string>()
 
   constructor(inotify: Adding) {
     this.#inotify = inotify
   }
 
-  add(path: string | Buffer, mask: number): number {
-    const key = `${mask} ${typeof path === 'string' ? path : path.toString('latin1')}`
-    const added = this.#added.get(key) ?? this.#tryToAdd(path, mask)
-    this.#added.set(key, added)
-    if (typeof added === 'number') return added
-    throw added
+  hop(path: string, mask: number): Hop {
+    const directory = dirname(path)
+    const key = `${mask} ${directory}`
+    const added = this.#wds.has(key) ? this.#wds.get(key) : tryToAdd(this.#inotify, directory, mask)
+    this.#wds.set(key, added)
+    if (added === undefined) this.#missing.add(directory)
+    return { path, added: typeof added === 'number' ? { wd: added, name: basename(path) } : added }
   }
 
-  #tryToAdd(path: string | Buffer, mask: number): number | InotifyError {
-    try {
-      return this.#inotify.add(path, mask)
-    } catch (error) {
-      if (error instanceof InotifyError) return error
-      throw error
-    }
+  /** Returns the hops from an entry up: each may be renamed, and a missing one may come. */
+  upFrom(path: string): readonly Hop[] {
+    const isMissing = this.#missing.has(path)
+    // The kernel refuses to rename '/'.
+    if (path === '/' || (dirname(path) === '/' && !isMissing)) return []
+    const key = `${isMissing} ${path}`
+    const known = this.#upFrom.get(key)
+    if (known !== undefined) return known
+    const hops = [this.hop(path, isMissing ? NAMES : ANCESTOR), ...this.upFrom(dirname(path))]
+    this.#upFrom.set(key, hops)
+    return hops
   }
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
-import { watchWays } from '../../../src/watch/roots/ways.ts'
+import { PathWatchCache, watchWays } from '../../../src/watch/roots/ways.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
 
@@ -23,31 +23,35 @@ const plain = { path: '/a/b/c', realPath: '/a/b/c', links: [], left: [] }
 
 describe('watchWays', () => {
   test('answers the watches that were added beside the refusal of another', () => {
-    const { watched, refused } = watchWays(plain, true, adding({ '/a': 1 }))
+    const { watched, refused } = watchWays(plain, true, new PathWatchCache(adding({ '/a': 1 })))
     expect(watched).toEqual([{ wd: 1, name: 'b' }])
     expect(refused).toMatchObject({ code: 'ENOSPC', path: '/a/b' })
   })
 
   test('goes on behind a refusal: others may be had, since they are there already', () => {
     const way = { path: '/a/b/l', realPath: '/x/y', links: [{ path: '/a/b/l', to: '/x/y' }], left: [] }
-    const { watched, refused } = watchWays(way, true, adding({ '/x': 1 }))
+    const { watched, refused } = watchWays(way, true, new PathWatchCache(adding({ '/x': 1 })))
     expect(watched).toEqual([{ wd: 1, name: 'y' }])
     expect(refused).toMatchObject({ code: 'ENOSPC' })
   })
 
   test('of what is missing the nearest directory that is there is watched for its name, and be it the topmost', () => {
-    const { watched } = watchWays(plain, true, adding({ '/': 1 }, 'ENOENT'))
+    const { watched } = watchWays(plain, true, new PathWatchCache(adding({ '/': 1 }, 'ENOENT')))
     expect(watched).toEqual([{ wd: 1, name: 'a' }])
     // Where it is there, nobody can rename it.
-    expect(watchWays(plain, true, adding({ '/': 1, '/a': 2, '/a/b': 3 })).watched).toEqual([
+    expect(
+      watchWays(plain, true, new PathWatchCache(adding({ '/': 1, '/a': 2, '/a/b': 3 }))).watched,
+    ).toEqual([
       { wd: 3, name: 'c' },
       { wd: 2, name: 'b' },
     ])
   })
 
   test('what is missing is refused by nobody', () => {
-    expect(watchWays(plain, true, adding({ '/a': 1 }, 'ENOENT')).refused).toBeUndefined()
-    expect(watchWays(plain, true, adding({ '/a': 1 }, 'EACCES')).refused).toMatchObject({ code: 'EACCES' })
+    expect(watchWays(plain, true, new PathWatchCache(adding({ '/a': 1 }, 'ENOENT'))).refused).toBeUndefined()
+    expect(watchWays(plain, true, new PathWatchCache(adding({ '/a': 1 }, 'EACCES'))).refused).toMatchObject({
+      code: 'EACCES',
+    })
   })
 })
 

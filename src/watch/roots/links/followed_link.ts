@@ -1,10 +1,11 @@
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../../inotify/constants.ts'
 import { CLOCK_SLACK_MS } from '../../clock.ts'
 import { alteration, type Entry, isRenumbered, mayBeChangedSince } from '../../scan/entry.ts'
 import { pack, unpackString } from '../../scan/packed_entries.ts'
 import type { Directory } from '../../tree/directory.ts'
-import type { LinkWay } from './link_way.ts'
+import { ITSELF, type WatchedName } from '../path_watches.ts'
+import { keyOf, turnsOf, type WatchedWay, type Way } from '../ways.ts'
 
 /** The events of the file at a link's end. */
 export const OF_FILE = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB
@@ -15,8 +16,8 @@ export class FollowedLink {
   /** The directory that the link is in. A rename changes this, and `name`. */
   parent: Directory
   name: string
-  /** The hops, shared with other links; undefined: nobody has looked. */
-  way: LinkWay | undefined = undefined
+  /** The hops that are shared with other links; undefined: nobody has looked. */
+  hops: LinkHops | undefined = undefined
   /** The name under which the link was watched last. */
   watchedAs = ''
   /** The last name of where the link leads. */
@@ -45,9 +46,9 @@ export class FollowedLink {
 
   /** The real path of the end, as the last look has found; undefined: that is to be found out. */
   get realPath(): string | undefined {
-    return this.isSilent === undefined || this.way === undefined
+    return this.isSilent === undefined || this.hops === undefined
       ? undefined
-      : join(this.way.directory, this.end)
+      : join(this.hops.directory, this.end)
   }
 
   /** null: nothing; undefined: nobody has looked. */
@@ -59,6 +60,61 @@ export class FollowedLink {
   set target(entry: Entry | null | undefined) {
     this.#target = entry ? pack([['', entry]]) : entry
   }
+}
+
+/**
+ * The hops that links share which lie in one directory and lead into another. Links, of which there may be a hundred thousand, keep no list of their watches: the
+ * names of their own follow from the watches of the two directories.
+ */
+export class LinkHops {
+  readonly key: string
+  /** The directory of the ends, without symlinks. */
+  readonly directory: string
+  /** The symlinks on the way, and what the way leaves again; of the links themselves the directory. */
+  readonly turns: readonly string[]
+  /** False: polls look at the links instead. */
+  readonly isWatched: boolean
+  /** The watched names, but for those of links and of their ends. */
+  readonly shared: readonly WatchedName[]
+  readonly links = new Set<FollowedLink>()
+  readonly #starts: readonly number[]
+  readonly #ends: readonly number[]
+
+  /** @param along undefined: nothing is watched */
+  constructor(way: Way, along: WatchedWay | undefined) {
+    const { watched, paths, refused } = along ?? UNWATCHED
+    const own = ownLinkOf(way)
+    const isStart = (path: string) => path === way.path || path === own
+    const isEnd = (path: string) => path === way.realPath
+    const wdsAt = (is: (path: string) => boolean) => [
+      ...new Set(watched.flatMap(({ wd }, i) => (is(paths[i] as string) ? [wd] : []))),
+    ]
+    this.directory = dirname(way.realPath)
+    this.turns = turnsOf(way).map((turn) => (turn === own ? dirname(own) : turn))
+    this.isWatched = along !== undefined
+    this.shared = watched.filter((_, i) => !isStart(paths[i] as string) && !isEnd(paths[i] as string))
+    this.#starts = wdsAt(isStart)
+    this.#ends = wdsAt(isEnd)
+    const watches = [this.isWatched, refused === undefined, this.#starts, this.#ends, keyOf(this.shared)]
+    this.key = [...watches, this.directory, ...this.turns].join('\0')
+  }
+
+  /** Returns the names that concern a link alone, and its own watch. */
+  namesOf({ watchedAs, end, own }: FollowedLink): WatchedName[] {
+    return [
+      ...this.#starts.map((wd) => ({ wd, name: watchedAs })),
+      ...this.#ends.map((wd) => ({ wd, name: end })),
+      ...(own > 0 ? [{ wd: own, name: ITSELF }] : []),
+    ]
+  }
+}
+
+const UNWATCHED: WatchedWay = { watched: [], paths: [], refused: undefined }
+
+/** Returns the real path of the link itself: the first symlink of its name, of which there may be others on the way. */
+function ownLinkOf({ path, links }: Way): string | undefined {
+  const name = basename(path)
+  return links.find((link) => basename(link.path) === name)?.path
 }
 
 /**

@@ -59,7 +59,7 @@ export class FollowedLinks {
   take(hints: Hints): void {
     const { work } = this.#context.pending
     this.takeMoves()
-    for (const [link, { own, all }] of hintsForLinks(hints, this.#places)) {
+    for (const [link, { own, all }] of hintsForLinks(hints)) {
       const { parent, name } = link
       if (!this.#isThere(link)) this.#forget(link)
       // Another link may have taken its place since.
@@ -99,8 +99,8 @@ export class FollowedLinks {
   onMounts(points: readonly string[]): void {
     const { pending, system } = this.#context
     for (const link of this.#places) {
-      const { parent, name, realPath, way } = link
-      const route = realPath === undefined ? [] : [realPath, ...(way?.turns ?? [])]
+      const { parent, name, realPath, hops } = link
+      const route = realPath === undefined ? [] : [realPath, ...(hops?.turns ?? [])]
       if (!route.some((path) => points.some((point) => isWithin(path, point)))) continue
       link.isSilent = undefined
       if (!this.#isThere(link)) continue
@@ -162,6 +162,7 @@ export class FollowedLinks {
         const isFile = !(this.#believed(link) instanceof Directory)
         return { link, path: tree.pathOf(link.parent, link.name), isFile }
       }),
+      since,
     )
     // Behind the watches, so that nothing falls between the two.
     const targets = await this.#endsOf(ways)

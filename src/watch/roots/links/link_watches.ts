@@ -3,12 +3,11 @@ import type { InotifyError } from '../../../errors.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
 import type { SurveyedDirectory } from '../../system.ts'
 import type { RootsContext } from '../context.ts'
-import { isOutOfWatches, MOST_TIMES, type Way, watchFile, waysOf } from '../ways.ts'
-import type { FollowedLink } from './followed_link.ts'
+import { isOutOfWatches, PathWatchCache, type Way, watchFile, watchWays, waysOf } from '../ways.ts'
+import type { FollowedLink, LinkHops } from './followed_link.ts'
 import { LinkIndex } from './link_index.ts'
-import type { FoundWay, LinkWay } from './link_way.ts'
 
-/** A link that is to be followed, by its path, and whether no directory is believed to be where it leads. */
+/** A link that is to be followed, by its path; `isFile`: no directory is believed to be where it leads. */
 export interface SoughtLink {
   readonly link: FollowedLink
   readonly path: string
@@ -18,11 +17,9 @@ export interface SoughtLink {
 /** The same, and where it led. */
 interface SeenLink extends SoughtLink {
   readonly way: Way
-  /** Nobody has looked before. */
-  readonly isFresh: boolean
 }
 
-/** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
+/** The watches on the hops of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
 export class LinkWatches {
   readonly #context: RootsContext
   /** The watches by which a link may lead elsewhere: see ways.ts. */
@@ -37,37 +34,30 @@ export class LinkWatches {
     this.#linkIndex = new LinkIndex(context.pathWatches)
   }
 
-  /** Of what a change may be told by nobody. */
+  /** The links of which a change may have no event. */
   get polled(): ReadonlySet<FollowedLink> {
     return this.#polled
   }
 
-  /** Those whose way is not watched, or not all of it, and why. */
+  /** The links whose hops are not watched, or not all of them, and why. */
   get refused(): ReadonlyMap<FollowedLink, InotifyError> {
     return this.#refused
   }
 
   /**
-   * Finds out where links lead by now, and watches that, `isFile`: and the file there. As long as the way of one at which nobody has looked before was not
-   * watched before it was followed, it is followed once more. Another is to be looked at once more if that is another way than before, or lacks a watch no
-   * more: of what changed before that, nobody tells.
+   * Resolves links, and watches their hops, `isFile`: and the files at their ends. Queues a link again, with `since`, whose watches were not there before it was
+   * resolved: what changed in between has no event.
    */
-  async follow(links: readonly SoughtLink[]): Promise<Way[]> {
-    const ways = new Map<FollowedLink, Way>()
-    let sought = links.map((each) => ({ ...each, isFresh: each.link.way === undefined }))
-    for (let times = 1; sought.length > 0; times++) {
-      const followed = await waysOf(
-        sought.map(({ path }) => path),
-        this.#context.system,
-      )
-      const seen = sought.map((each, i) => ({ ...each, way: followed[i] as Way }))
-      for (const { link, way } of seen) ways.set(link, way)
-      const unsettled = this.#watch(seen, times === MOST_TIMES)
-      await this.#survey(seen.filter((each) => !unsettled.has(each)))
-      for (const each of seen) if (!unsettled.has(each)) this.#notePolled(each.link)
-      sought = [...unsettled]
-    }
-    return links.map(({ link }) => ways.get(link) as Way)
+  async follow(links: readonly SoughtLink[], since: number): Promise<Way[]> {
+    const ways = await waysOf(
+      links.map(({ path }) => path),
+      this.#context.system,
+    )
+    const seen = links.map((each, i) => ({ ...each, way: ways[i] as Way }))
+    this.#watch(seen, since)
+    await this.#survey(seen)
+    for (const { link } of seen) this.#notePolled(link)
+    return ways
   }
 
   forget(link: FollowedLink): void {
@@ -76,78 +66,69 @@ export class LinkWatches {
     this.#context.watches.retire(this.#linkIndex.set(link, undefined))
   }
 
-  /** @returns those that are to be followed once more at once */
-  #watch(seen: readonly SeenLink[], isLast: boolean): ReadonlySet<SeenLink> {
-    const { watches } = this.#context
+  #watch(seen: readonly SeenLink[], since: number): void {
+    const { pending, watches } = this.#context
     const inotify = this.#context.inotify.instance
-    const watchWay = inotify && this.#linkIndex.ways.watchingWith(inotify)
-    const unsettled = new Set<SeenLink>()
+    const cache = inotify && new PathWatchCache(inotify)
+    const fresh = new Set<LinkHops>()
     const left: number[] = []
-    for (const each of seen) {
-      const { link, way, isFile, isFresh } = each
-      if (inotify === undefined || watchWay === undefined || link.parent.mount.usesPolling) {
-        left.push(...this.#seat(each, this.#linkIndex.ways.unwatched(way), 0))
+    for (const { link, way, isFile } of seen) {
+      const { parent, name, hops: before } = link
+      if (inotify === undefined || cache === undefined || parent.mount.usesPolling) {
+        this.#register(link, way, this.#linkIndex.hopsOf(way), 0, left)
         this.#noteRefusal(link, undefined)
         continue
       }
-      // Before its way: where there are few watches, it is better that some links have all of theirs.
+      // Before the hops: where there are few watches, it is better that some links have all of theirs.
       const file = isFile ? watchFile(way.realPath, inotify) : undefined
-      const found = watchWay(way)
-      left.push(...this.#settle(each, found, file, isLast))
-      if (isFresh && !found.isSettled && !isLast) unsettled.add(each)
+      const along = watchWays(way, true, cache)
+      const hops = this.#linkIndex.hopsOf(way, along)
+      const isSettled = hops.links.size > 0 && !fresh.has(hops)
+      if (!isSettled) fresh.add(hops)
+      const isMoved = this.#register(link, way, hops, typeof file === 'number' ? file : 0, left)
+      const refused = along.refused ?? (typeof file === 'object' ? file : undefined)
+      const wasRefused = this.#noteRefusal(link, refused)
+      if (!isMoved && wasRefused === (refused !== undefined)) continue
+      // A directory was listed before its hops were watched.
+      if (before !== undefined || !isFile) pending.work.look(parent, name)
+      if (!isSettled) pending.work.follow(parent, name, since)
     }
-    // Not sooner: those that one has left may have been found again for another.
+    // Not sooner: those that one link has left may have been found again for another.
     watches.retire(left)
-    return unsettled
   }
 
-  /** @param file the watch of the file at its end */
-  #settle(
-    each: SeenLink,
-    found: FoundWay,
-    file: number | InotifyError | undefined,
-    isLast: boolean,
-  ): number[] {
-    const { link, isFile, isFresh } = each
-    const { way, watchedAs, end } = link
-    const wasRefused = this.#refused.has(link)
-    const left = this.#seat(each, found.way, typeof file === 'number' ? file : 0)
-    const refused = found.refused ?? (typeof file === 'object' ? file : undefined)
-    this.#noteRefusal(link, refused)
-    const isMoved = link.way !== way || link.watchedAs !== watchedAs || link.end !== end
-    const isOther = isMoved || (refused !== undefined) !== wasRefused
-    // What a directory holds was listed before its way was watched.
-    const isOpen = isFresh ? (found.isSettled ? !isFile : isLast) : isOther
-    if (isOpen) this.#context.pending.work.look(link.parent, link.name)
-    return left
-  }
-
-  #seat({ link, way: { realPath } }: SeenLink, way: LinkWay, own: number): number[] {
-    const { name } = link
-    const end = basename(realPath)
-    const isSameEnd = link.end === end
-    if (link.way?.key !== way.key || link.watchedAs !== name || !isSameEnd) link.isSilent = undefined
-    return this.#linkIndex.set(link, { way, name, end: isSameEnd ? link.end : flat(end), own })
+  /** Returns true if the link leads over other hops than before. Adds to `left` the watches that may be nobody's any more. */
+  #register(link: FollowedLink, { realPath }: Way, hops: LinkHops, own: number, left: number[]): boolean {
+    const { name, hops: before, watchedAs, end } = link
+    const endNow = basename(realPath)
+    const isSame = before === hops && watchedAs === name && end === endNow
+    const names = { watchedAs: name, end: end === endNow ? end : flat(endNow), own }
+    left.push(...this.#linkIndex.set(link, hops, names))
+    if (!isSame) link.isSilent = undefined
+    return !isSame
   }
 
   #notePolled(link: FollowedLink): void {
     const isUnwatched = this.#refused.has(link) && this.#context.sourceChoice.mayFallBack
-    if (link.way?.isWatched !== true || link.isSilent || isUnwatched) this.#polled.add(link)
+    if (link.hops?.isWatched !== true || link.isSilent || isUnwatched) this.#polled.add(link)
     else this.#polled.delete(link)
   }
 
-  /** A shortage ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
-  #noteRefusal(link: FollowedLink, refused: InotifyError | undefined): void {
+  /**
+   * Returns true if a watch was refused before. A shortage ends for links when none of them lacks a watch any more: that some have all theirs says little, since
+   * they share them with others.
+   */
+  #noteRefusal(link: FollowedLink, refused: InotifyError | undefined): boolean {
     const { watchShortage } = this.#context
     const before = this.#refused.get(link)
     if (refused === undefined) this.#refused.delete(link)
     else this.#refused.set(link, refused)
     const wasShort = before !== undefined && isOutOfWatches(before)
     const isShort = refused !== undefined && isOutOfWatches(refused)
-    if (isShort === wasShort) return
-    this.#outOfWatches += isShort ? 1 : -1
-    if (isShort) watchShortage.note(refused)
-    else if (this.#outOfWatches === 0) watchShortage.end()
+    if (isShort !== wasShort) this.#outOfWatches += isShort ? 1 : -1
+    if (isShort && !wasShort) watchShortage.note(refused)
+    else if (wasShort && this.#outOfWatches === 0) watchShortage.end()
+    return before !== undefined
   }
 
   /** Finds out which of these links have hops, or an end, on a mount that does not report all changes. Looks at the mount table once. */

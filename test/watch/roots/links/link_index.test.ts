@@ -1,4 +1,5 @@
-// Links that have a way in common are watched by what they share. What becomes of their events is held against what PathWatches makes of the whole way of each.
+// Links share their hops. What becomes of their events is held against what PathWatches makes of the whole way of each.
+import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   IN_ATTRIB,
@@ -12,7 +13,7 @@ import {
 import { FollowedLink } from '../../../../src/watch/roots/links/followed_link.ts'
 import { hintsForLinks, LinkIndex } from '../../../../src/watch/roots/links/link_index.ts'
 import { type Hint, PathWatches, type Watcher } from '../../../../src/watch/roots/path_watches.ts'
-import { type Adding, type Way, watchWays } from '../../../../src/watch/roots/ways.ts'
+import { type Adding, PathWatchCache, type Way, watchWays } from '../../../../src/watch/roots/ways.ts'
 import { Directory, WatchedMount } from '../../../../src/watch/tree/directory.ts'
 import { batchOf, type Event } from '../../events/batches.ts'
 import { randomFrom } from '../../support.ts'
@@ -100,7 +101,6 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       if (random(6) === 0) known.change()
       const left: number[] = []
       const goes: number[] = []
-      const watchWay = index.ways.watchingWith(known.adding)
       const ways = [anyWay(random), anyWay(random)]
       // Several at once, as they are followed.
       for (const link of links.filter(() => random(3) === 0)) {
@@ -120,9 +120,10 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
               : (pickOwn(owns, random) ?? 0)
         if (own > 0) owns.set(link, own)
         else owns.delete(link)
-        const { way: found } = watchWay(way)
-        left.push(...index.set(link, { way: found, name: nameOf(way.path), end: nameOf(way.realPath), own }))
-        goes.push(...expected.set(wholeOf(link), watchWays(way, true, known.adding).watched, own))
+        const along = watchWays(way, true, new PathWatchCache(known.adding))
+        const names = { watchedAs: basename(way.path), end: basename(way.realPath), own }
+        left.push(...index.set(link, index.hopsOf(way, along), names))
+        goes.push(...expected.set(wholeOf(link), along.watched, own))
       }
       const still = (known: { has(wd: number): boolean }, wds: number[]) =>
         new Set(wds.filter((wd) => !known.has(wd)))
@@ -140,7 +141,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       const batch = batchOf(events)
       const inOrder = (hints: ReadonlyMap<FollowedLink, Hint>) =>
         links.map((link) => hints.get(link) ?? { all: 0, own: 0 })
-      const told = hintsForLinks(watches.collect(batch, 0, events.length), links)
+      const told = hintsForLinks(watches.collect(batch, 0, events.length))
       const hints = expected.collect(batch, 0, events.length)
       const ofWhole = links.flatMap((link) => {
         const hint = hints.get(wholeOf(link))
@@ -159,8 +160,6 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
   },
 )
 
-const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
-
 function pickOwn(owns: ReadonlyMap<FollowedLink, number>, random: (n: number) => number): number | undefined {
   return [...owns.values()][random(owns.size || 1)]
 }
@@ -170,18 +169,19 @@ function wayOf(path: string, realPath: string, own = path, left: string[] = [], 
   return { path, realPath, links: [own, ...behind].map((each) => ({ path: each, to: '' })), left }
 }
 
-/** Whether two links have a way in common. */
-function doShare(one: Way, other: Way): boolean {
-  const watchWay = new LinkIndex(new PathWatches()).ways.watchingWith(inodes(randomFrom(1)).adding)
-  return watchWay(one).way === watchWay(other).way
-}
-
-test('links of one directory into another share a way', () => {
-  const first = wayOf('/t/a/l', '/out/o/f')
-  expect(doShare(first, wayOf('/t/a/f', '/out/o/g'))).toBe(true)
-  expect(
-    doShare(wayOf('/t/a/l', '/out/f', '/t/b/l', ['/x']), wayOf('/t/a/g', '/out/g', '/t/b/g', ['/x'])),
-  ).toBe(true)
+test('links of one directory into another share their hops', () => {
+  const { adding } = inodes(randomFrom(1))
+  const index = new LinkIndex(new PathWatches())
+  const hopsOf = (way: Way) => {
+    const hops = index.hopsOf(way, watchWays(way, true, new PathWatchCache(adding)))
+    index.set(new FollowedLink(PARENT, ''), hops)
+    return hops
+  }
+  const first = hopsOf(wayOf('/t/a/l', '/out/o/f'))
+  expect(hopsOf(wayOf('/t/a/f', '/out/o/g'))).toBe(first)
+  expect(hopsOf(wayOf('/t/a/l', '/out/f', '/t/b/l', ['/x']))).toBe(
+    hopsOf(wayOf('/t/a/g', '/out/g', '/t/b/g', ['/x'])),
+  )
   for (const other of [
     wayOf('/t/b/l', '/out/o/f'),
     wayOf('/t/a/l', '/out/f'),
@@ -189,32 +189,23 @@ test('links of one directory into another share a way', () => {
     wayOf('/t/a/l', '/out/o/f', '/t/a/l', [], ['/out/l']),
     wayOf('/t/a/l', '/out/o/f', '/t/a/l', ['/out/o/p']),
   ])
-    expect(doShare(first, other)).toBe(false)
+    expect(hopsOf(other)).not.toBe(first)
 })
 
-test('where one place on a way lies in another, the names of others decide more', () => {
-  expect(doShare(wayOf('/t/a', '/t/a/f'), wayOf('/t/l', '/t/a/g'))).toBe(false)
-  expect(doShare(wayOf('/t/a', '/out/f', '/t/a/a'), wayOf('/t/l', '/out/f', '/t/a/l'))).toBe(false)
-  expect(doShare(wayOf('/t/a', '/t/a/f', '/out/a'), wayOf('/t/l', '/t/a/g', '/out/l'))).toBe(false)
-  expect(
-    doShare(wayOf('/t/l', '/out/f', '/t/l', ['/out/f']), wayOf('/t/g', '/out/g', '/t/g', ['/out/f'])),
-  ).toBe(false)
-})
-
-test('a way is settled when it had the same watches before, and somebody has it', () => {
+test('hops are known while links have them, by the same watches', () => {
   const known = inodes(randomFrom(1))
   const index = new LinkIndex(new PathWatches())
   const way: Way = { path: '/t/a/l', realPath: '/out/f', links: [{ path: '/t/a/l', to: '' }], left: [] }
   const link = new FollowedLink(PARENT, 'l')
-  const find = () => index.ways.watchingWith(known.adding)(way)
-  const seat = () => {
-    const { way: found, isSettled } = find()
-    index.set(link, { way: found, name: 'l', end: 'f', own: 0 })
-    return isSettled
+  const set = () => {
+    const hops = index.hopsOf(way, watchWays(way, true, new PathWatchCache(known.adding)))
+    const isKnown = hops.links.has(link)
+    index.set(link, hops)
+    return isKnown
   }
-  expect([seat(), seat()]).toEqual([false, true])
+  expect([set(), set()]).toEqual([false, true])
   known.renew('/out')
-  expect([seat(), seat()]).toEqual([false, true])
+  expect([set(), set()]).toEqual([false, true])
   index.set(link, undefined)
-  expect([seat(), seat()]).toEqual([false, true])
+  expect([set(), set()]).toEqual([false, true])
 })
