@@ -90,9 +90,11 @@ export const linux: WatchSystem = {
   },
   isMountPoint: async (path) => isMountPoint(path),
   realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
-  // A path that is missing or unreadable cannot be told to be a link: so a path is resolved as far as it leads.
-  followSymlinks: (path) => follow(path, (entry) => read(entry).catch(() => undefined)),
   followTogether: async (paths) => {
+    const [path] = paths
+    // A path that is missing or unreadable cannot be told to be a link: so a path is resolved as far as it leads.
+    if (path !== undefined && paths.length === 1)
+      return [await follow(path, (entry) => read(entry).catch(() => undefined))]
     const said = new Map<string, ReturnType<ReadLink>>()
     const readAny: ReadLink = (entry) => read(entry).catch(() => undefined)
     const readLink = paths.length < MANY ? readAny : nearLinks(readAny)

@@ -45,7 +45,7 @@ export interface WatchSystem {
   /** Chooses the source for an existing path, by the mounts that it crosses. */
   choose(path: string): Promise<Choice>
   /**
-   * Answers {@link choose}, {@link followSymlinks} and {@link isMountPoint} for all entries of these directories, with
+   * Answers {@link choose}, {@link followTogether} and {@link isMountPoint} for all entries of these directories, with
    * one look at the mount table. Returns, by path, the directories that can be looked at, and of which inotify tells all.
    */
   survey(directories: readonly string[]): Promise<ReadonlyMap<string, SurveyedDirectory>>
@@ -66,9 +66,10 @@ export interface WatchSystem {
   mountedFiles(): readonly string[]
   /** Resolves with the path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
-  /** Resolves the symlinks of a path as far as it leads: missing names are taken by the letter. Where links go round, it leads to one of them. */
-  followSymlinks(path: string): Promise<Resolved>
-  /** Resolves many paths likewise, in their order: common parts are looked at once. What cannot be looked at is taken by the letter. */
+  /**
+   * Resolves the symlinks of paths, in their order, as far as they lead: missing names, and what cannot be looked at, are taken by the letter. Where links go round,
+   * a path leads to one of them. Common parts are looked at once.
+   */
   followTogether(paths: readonly string[]): Promise<Resolved[]>
   /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
   watchMounts(

@@ -68,14 +68,14 @@ export class Engine implements InotifyListener {
       const { rules, forest, pending, files } = this.#rooms
       const tellers = files.tellers()
       rules.replaceIgnores(ignores)
-      files.handOver(tellers)
+      files.reportTurned(tellers, 'delete')
       for (const root of forest.standing()) {
         // A poll that is under way has listed by the ignores of before.
         root.outdate()
         if (root.isPresent && root.top !== undefined) pending.work.list(root.top)
       }
       await this.#drain()
-      files.takeOver(tellers)
+      files.reportTurned(tellers, 'create')
     })
   }
 

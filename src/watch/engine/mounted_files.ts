@@ -5,7 +5,7 @@ import type { ForestContext } from '../roots/forest/context.ts'
 import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import type { Hints, Watcher } from '../roots/path_watches.ts'
 import { watchFile } from '../roots/ways.ts'
-import { alteration, type Entry } from '../scan/entry.ts'
+import { alterationOfFile, type Entry } from '../scan/entry.ts'
 import type { Directory } from '../tree/directory.ts'
 
 /** A file that is mounted over a name in a directory of the tree: the directory's watch tells nothing of writes to that file. */
@@ -81,8 +81,8 @@ export class MountedFiles {
       const [before, now] = [file.seen, found[i]]
       if (now === undefined || (now !== null && !('kind' in now))) continue
       file.seen = now
-      const altered = before && now ? alteration(before, now, 0) : undefined
-      if (altered !== undefined) this.#tell(file, altered === 'attrib' ? altered : 'modify', 0, 'poll')
+      const altered = before && now ? alterationOfFile(before, now, Number.NEGATIVE_INFINITY) : undefined
+      if (altered !== undefined) this.#tell(file, altered, 0, 'poll')
     }
   }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { asWatchError, closedError, isAbsence, openError } from '../report/watch_error.ts'
-import type { FileBatch } from '../roots/file_batch.ts'
+import type { FileAttacher } from '../roots/file_attacher.ts'
 import { asLost, asRestored, Root } from '../roots/root.ts'
 import type { Since } from '../saved/since.ts'
 import type { EngineContext } from './context.ts'
@@ -84,12 +84,12 @@ export class RootSet {
    * Adds each path as add() does, whatever the order of the list. Outer roots come first, since they report what lies in them; files come last, together.
    */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { queue, fileBatch, since } = this.#context
+    const { queue, fileAttacher, since } = this.#context
     this.#assertOpen()
     for (const path of paths) this.#asked.add(path)
     try {
       if (since !== undefined) await this.#openSince(since, paths)
-      const files = since === undefined ? fileBatch.filesAmong(paths) : NO_FILES
+      const files = since === undefined ? fileAttacher.filesAmong(paths) : NO_FILES
       const others = paths.filter((path) => !files.has(path))
       for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.add(path)
       if (files.size > 0) await queue.run(() => this.#addFiles(files))
@@ -190,17 +190,19 @@ export class RootSet {
     }
   }
 
-  /** @param files see {@link FileBatch.filesAmong} */
+  /** @param files see {@link FileAttacher.filesAmong} */
   async #addFiles(files: ReadonlyMap<string, boolean>): Promise<void> {
-    const { settings, fileBatch, forest } = this.#context
+    const { settings, attacher, fileAttacher, forest } = this.#context
     const { initial } = settings
     this.#assertOpen()
+    // Comes before the first look, so that later mounts are reported.
+    await attacher.watchMounts()
     const fresh = [...files.keys()].filter((path) => !this.#roots.has(path) && this.#mayBeFile(path))
     const before = (path: string) => {
       const at = initial ? undefined : this.#firstLook.at(path)
       return typeof at === 'object' ? at : undefined
     }
-    for (const root of await fileBatch.attach(fresh, files, before)) {
+    for (const root of await fileAttacher.attachTogether(fresh, files, before)) {
       this.#roots.set(root.path, root)
       forest.admit(root, initial, initial)
     }

@@ -19,9 +19,8 @@ import { Expansions } from '../report/expansions.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { Attacher } from '../roots/attach.ts'
-import { AwaitedRoots } from '../roots/awaited_roots.ts'
 import type { RootsContext } from '../roots/context.ts'
-import { FileBatch } from '../roots/file_batch.ts'
+import { FileAttacher } from '../roots/file_attacher.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import type { ForestContext } from '../roots/forest/context.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
@@ -32,7 +31,7 @@ import { FollowedLinks } from '../roots/links/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
-import { RootPaths } from '../roots/root_paths.ts'
+import { type PathsContext, RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
 import type { SavedContext } from '../saved/context.ts'
 import { Since } from '../saved/since.ts'
@@ -98,12 +97,15 @@ export function wire({
   const followUp = new FollowUp(inEvents, translator)
   const events = new EventHandler(inEvents, translator, followUp)
 
-  const inRoots: RootsContext = {
+  const watched: PathsContext = {
     ...inEvents,
-    translator,
     watches: new WatchRelease(tree, inotify, owner),
     pathWatches,
-    paths: new RootPaths(inEvents),
+  }
+  const inRoots: RootsContext = {
+    ...watched,
+    translator,
+    paths: new RootPaths(watched),
     mountWatch,
     byPath,
     since: settings.since === undefined ? undefined : new Since(saved, settings.since),
@@ -113,7 +115,8 @@ export function wire({
   const files = new FileRoots(inForest)
   const links = new FollowedLinks(inRoots)
   const savedRoots = new SavedRoots(inForest)
-  const attacher = new Attacher(inForest, files, savedRoots, new AwaitedRoots(inRoots))
+  const fileAttacher = new FileAttacher(inForest, files, savedRoots)
+  const attacher = new Attacher(inForest, fileAttacher, savedRoots)
   const rootMonitor = new RootMonitor(inForest, files, attacher)
   const mountedFiles = new MountedFiles(inForest, links)
 
@@ -145,7 +148,7 @@ export function wire({
     ...inPoll,
     pollScope,
     attacher,
-    fileBatch: new FileBatch(inForest, files, attacher),
+    fileAttacher,
     coveredRoots: new CoveredRoots(inForest),
     savedRoots,
   }

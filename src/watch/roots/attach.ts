@@ -1,52 +1,38 @@
-import { constants as fs } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { debuglog } from 'node:util'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
-import { pathOf } from '../../name_key.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
-import {
-  codeOf,
-  isAbsence,
-  isLimit,
-  isMissing,
-  isRefused,
-  openError,
-  staleMountError,
-} from '../report/watch_error.ts'
-import type { Remembered } from '../saved/since.ts'
+import type { InotifyInstance } from '../inotify_instance.ts'
+import { codeOf, isAbsence, isLimit, isMissing, isRefused, openError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/listing.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
-import type { AwaitedRoots } from './awaited_roots.ts'
-import { type FileNews, FileRoot } from './file_root.ts'
-import { type FileRoots, newsSince } from './file_roots.ts'
+import type { FileAttacher } from './file_attacher.ts'
 import type { ForestContext } from './forest/context.ts'
 import { leadsInto } from './forest/covering.ts'
 import type { SavedRoots } from './forest/saved_roots.ts'
 import type { Root } from './root.ts'
-import { PathWatchCache, pollInstead, watchWays } from './ways.ts'
+import { areSilent } from './silent_ways.ts'
+import { pollInstead, type Way } from './ways.ts'
 
 const trace = debuglog('inotify-bridge')
 
 /** The most times that the way to a missing entry is watched, while others make it. */
 const MOST_WATCHED = 8
 
-/** Attaches a root to what its path leads to: surveys a directory, or watches a file, each by its source. Detaches a root again. */
+/** Attaches a root to what its path leads to: surveys a directory, or has a file watched, each by its source. Awaits a missing one. Detaches a root again. */
 export class Attacher {
   readonly #context: ForestContext
-  readonly #files: FileRoots
+  readonly #files: FileAttacher
   readonly #savedRoots: SavedRoots
-  readonly #awaited: AwaitedRoots
   // The code of the error for which the mount table is not watched.
   #mountTrouble: string | undefined
 
-  constructor(context: ForestContext, files: FileRoots, savedRoots: SavedRoots, awaited: AwaitedRoots) {
+  constructor(context: ForestContext, files: FileAttacher, savedRoots: SavedRoots) {
     this.#context = context
     this.#files = files
     this.#savedRoots = savedRoots
-    this.#awaited = awaited
   }
 
   /**
@@ -73,7 +59,7 @@ export class Attacher {
       } catch (error) {
         if (isAwaited && root.isAwaited) {
           // Behind a lost link nothing is there until another root has told of the loss; and no event says when it has.
-          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#awaited.forget(root)
+          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#forget(root)
           throw error
         }
         // An entry that came on the way meanwhile has the way watched once more; in the end, the polls find it.
@@ -83,13 +69,39 @@ export class Attacher {
     }
   }
 
-  /** Awaits a root that is absent by this error. Returns true if something may be there by now; what comes later, events tell, if they can. */
+  /**
+   * Awaits a root that is absent by this error: watches its hops and, in the nearest directory above that is there, the missing name. Then nobody need look for the
+   * root now and then. Returns true if something may be there by now; events tell what comes later, if they can.
+   */
   async #await(root: Root, error: unknown): Promise<boolean> {
     if (root.coverer !== undefined) return false
+    const { system, paths } = this.#context
     // No inotify event tells of a new mount: the mount table does.
-    if (isMissing(error) && (await this.watchMounts())) return await this.#awaited.watch(root)
-    this.#awaited.forget(root)
-    return false
+    const inotify = isMissing(error) && (await this.watchMounts()) ? this.#instance() : undefined
+    const found = inotify && (await paths.watch(root, 'name', inotify))
+    const isWatched = found?.isSettled === true && found.refused === undefined
+    // The source that was asked for does not matter here.
+    const choose = (path: string) => system.choose(path)
+    root.isAwaited = isWatched && !(await areSilent([root.way as Way], system, choose)).includes(true)
+    if (!root.isAwaited) this.#forget(root)
+    return root.isAwaited || found?.isSettled === false
+  }
+
+  /** Gives a missing root back to the polls. Of a lost file the watches stay: their events are hints that the file may be back. */
+  #forget(root: Root): void {
+    root.isAwaited = false
+    if (root.file === undefined) this.#context.paths.leave(root)
+  }
+
+  #instance(): InotifyInstance | undefined {
+    const { inotify, settings } = this.#context
+    if (settings.backend === 'poll') return undefined
+    try {
+      inotify.open()
+    } catch (error) {
+      if (!(error instanceof InotifyError)) throw error
+    }
+    return inotify.instance
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {
@@ -113,7 +125,7 @@ export class Attacher {
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
-    if (root.file !== undefined) return await this.#attachFile(root, mount)
+    if (root.file !== undefined) return await this.#files.attach(root, mount)
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
     const found = isRestored ? undefined : await this.#savedRoots.of(root)
@@ -130,15 +142,15 @@ export class Attacher {
     if (finding.error === 0 && refused !== undefined) {
       // A directory that can be listed may be read: then only the watch is refused, by SELinux for one.
       if (!(isLimit(refused) || isRefused(refused)) || !sourceChoice.mayFallBack) throw refused
-      this.#pollFor(mount, root, refused)
+      pollInstead(this.#context, mount, root.path, refused)
       finding = await this.#scan(root, options)
     }
-    if (finding.error === 0 ? !mount.usesInotify : !root.isAwaited) this.#leaveWay(root)
+    if (finding.error === 0 ? !mount.usesInotify : !root.isAwaited) this.#context.paths.leave(root)
     // The directory was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // A directory that was known is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && (isUnseen || comparison !== undefined))
-      return await this.#attachFile(root, mount, saved)
+      return await this.#files.attach(root, mount, saved)
     if (finding.error !== 0) {
       const error = openError(finding.error, root.path)
       if (isUnseen) forest.drop(root)
@@ -154,7 +166,7 @@ export class Attacher {
 
   /** Detaches a root: nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
-    this.#leaveWay(root)
+    this.#context.paths.leave(root)
     this.#context.forest.drop(root)
   }
 
@@ -236,15 +248,8 @@ export class Attacher {
       this.#context.inotify.open()
     } catch (error) {
       if (!this.#context.sourceChoice.mayFallBack || !isLimit(error)) throw error
-      this.#pollFor(mount, root, error)
+      pollInstead(this.#context, mount, root.path, error)
     }
-  }
-
-  #pollFor(mount: WatchedMount, { path }: Root, error: InotifyError): void {
-    const { watchShortage, reporter } = this.#context
-    const told = pollInstead(mount, path, error)
-    if (isLimit(error)) watchShortage.note(told)
-    else reporter.trouble(told)
   }
 
   /** Resolves the path of a root, and watches the way. If a watch is refused, sync() or the next event of the root finds what it would tell. */
@@ -253,70 +258,12 @@ export class Attacher {
     root.realPath = await paths.realpath(root.path).catch(() => root.path)
     const inotify = this.#context.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    await paths.follow(root.path, (way) => {
-      const { watched, refused } = watchWays(way, root.isAwaited, new PathWatchCache(inotify))
-      root.way = way
-      this.#context.watches.retire(this.#context.pathWatches.set(root, watched))
-      if (refused === undefined) return watched
-      // The watches that awaited the root have given way to fewer.
-      root.isAwaited = false
-      trace('%s: %s', root.path, refused)
-      return watched
-    })
-  }
-
-  #leaveWay(root: Root): void {
-    const { watches, pathWatches } = this.#context
-    watches.retire(pathWatches.set(root, []))
-  }
-
-  /** Attaches a file, which is compared with what it was before it was lost, or when it was saved. */
-  async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, forest } = this.#context
-    forest.drop(root)
-    if (saved?.kind === 'directory') this.#savedRoots.refuse(root, saved)
-    const fromSaved = this.#savedRoots.fileOf(saved)
-    const wasThere = root.file !== undefined || fromSaved !== undefined
-    const isNew = !wasThere && root.before === undefined
-    root.file ??= new FileRoot(root.path, settings)
-    if (fromSaved !== undefined) root.file.begin(fromSaved)
-    // The watches of the file take the place of those that awaited it.
+    const { refused } = await paths.watch(root, root.isAwaited ? 'name' : 'above', inotify)
+    if (refused === undefined) return
+    trace('%s: %s', root.path, refused)
+    if (!root.isAwaited) return
+    // The watches that awaited the root give way to fewer.
     root.isAwaited = false
-    const found = await this.#watchFile(root, mount, wasThere)
-    const news = found === 'create' && root.before !== undefined ? newsSince(root, root.before) : found
-    if (news === 'lost') {
-      const isStale = root.file.reason === 'stale'
-      // The next entry at the path may be a directory.
-      if (isNew && !isStale) {
-        this.#leaveWay(root)
-        root.file = undefined
-      }
-      throw isStale
-        ? staleMountError(root.path)
-        : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
-    }
-    const isInitial = settings.initial || this.#savedRoots.tellsAll
-    const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
-    if (isNews) this.#files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
-    root.appear()
-  }
-
-  /** @param wasThere true: the file could be read once, and is polled if it may not be read any more; so is a file that may be read, and not watched */
-  async #watchFile(root: Root, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
-    const { sourceChoice } = this.#context
-    try {
-      return await this.#files.attach(root)
-    } catch (error) {
-      const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(root.path))))
-      if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
-      this.#pollFor(mount, root, error)
-      return await this.#files.attach(root)
-    }
+    await this.follow(root)
   }
 }
-
-const isReadable = (path: string) =>
-  access(pathOf(path), fs.R_OK).then(
-    () => true,
-    () => false,
-  )

@@ -1,17 +1,12 @@
 import type { MountWatch } from '../../mounts/mount_watch.ts'
-import type { EventsContext } from '../events/context.ts'
 import type { Translator } from '../events/translator.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import type { Since } from '../saved/since.ts'
-import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import type { RootPaths } from './root_paths.ts'
+import type { PathsContext, RootPaths } from './root_paths.ts'
 
 /** The objects that `roots/` may use. */
-export interface RootsContext extends EventsContext {
+export interface RootsContext extends PathsContext {
   readonly translator: Translator
-  readonly watches: WatchRelease
-  readonly pathWatches: PathWatches
   readonly paths: RootPaths
   readonly mountWatch: Pick<MountWatch, 'open' | 'settled'>
   /** Roots by their paths: those that are watched or looked for. */

@@ -4,10 +4,9 @@ import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts
 import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Kind, LostReason } from '../report/change.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
-import { alteration, type Entry, isRenumbered, mayBeChangedSince } from '../scan/entry.ts'
+import { alterationOfFile, type Entry } from '../scan/entry.ts'
 import { entryOf } from './file_entry.ts'
 
 const CHUNK = 256 * 1024
@@ -66,12 +65,9 @@ export class FileRoot {
 
   /** Looks at the file for the first time or after a loss (by `calls` where the path may not answer). After a loss only differences are news. */
   async attach(calls: SyscallThread | undefined): Promise<FileNews> {
-    const after = await this.#stat(calls)
-    this.isPresent = after !== undefined
-    if (after === undefined) return 'lost'
-    if (await this.#isStale(after, calls)) return 'lost'
     const before = this.#entry
-    this.#entry = after
+    const after = await this.#find(calls)
+    if (after === undefined) return 'lost'
     return before === undefined ? 'create' : this.#alteration(before, after)
   }
 
@@ -82,35 +78,32 @@ export class FileRoot {
    * @param since ms since the epoch: nobody may have told the changes from then on. Within a tick of the clock a file can be written again and
    *   look as it did.
    */
-  async look(
-    mask: number,
-    calls: SyscallThread | undefined,
-    since = Number.POSITIVE_INFINITY,
-  ): Promise<FileNews> {
+  async look(mask: number, calls: SyscallThread | undefined, since?: number): Promise<FileNews> {
     const before = this.#entry
     if (before === undefined || !this.isPresent) return undefined
-    const after = await this.#stat(calls).catch((error) => {
+    const after = await this.#find(calls).catch((error) => {
       if (isShortage(error)) throw error
       // Nobody can tell what is there any more (EACCES on the way).
       this.reason = 'unreadable'
-      return undefined
+      this.isPresent = false
     })
-    this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
-    if (await this.#isStale(after, calls)) return 'lost'
-    this.#entry = after
-    const isInDoubt = after.stat !== undefined && mayBeChangedSince(after.stat, since)
-    if (mask & (IN_MODIFY | IN_CLOSE_WRITE) || isInDoubt) return 'modify'
-    return this.#alteration(before, after) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
+    if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) return 'modify'
+    return this.#alteration(before, after, since) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
   }
 
-  #alteration(before: Entry, after: Entry): 'modify' | 'attrib' | undefined {
-    const since = this.#seenAt - CLOCK_SLACK_MS
+  #alteration(before: Entry, after: Entry, doubtedSince?: number): 'modify' | 'attrib' | undefined {
+    const seenAt = this.#seenAt
     this.#seenAt = Date.now()
-    if (isRenumbered(before, after, since)) return undefined
-    const altered = alteration(before, after, 0)
-    // Another file in its place is other content.
-    return altered === 'replace' ? 'modify' : altered
+    return alterationOfFile(before, after, seenAt, doubtedSince)
+  }
+
+  async #find(calls: SyscallThread | undefined): Promise<Entry | undefined> {
+    const entry = await this.#stat(calls)
+    this.isPresent = entry !== undefined
+    if (entry === undefined || (await this.#isStale(entry, calls))) return undefined
+    this.#entry = entry
+    return entry
   }
 
   async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {

@@ -10,17 +10,7 @@ import type { FileNews, FileRoot } from './file_root.ts'
 import type { ForestContext } from './forest/context.ts'
 import { type Hint, ITSELF } from './path_watches.ts'
 import type { Root, SeenBefore } from './root.ts'
-import {
-  type Adding,
-  isOutOfWatches,
-  PathWatchCache,
-  pollInstead,
-  turnsOf,
-  type WatchedWay,
-  type Way,
-  watchFile,
-  watchWays,
-} from './ways.ts'
+import { pollInstead, turnsOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -55,10 +45,6 @@ export class FileRoots {
     return await file.attach(this.#callsFor(mount))
   }
 
-  remove(root: Root): void {
-    this.#context.watches.retire(this.#context.pathWatches.set(root, []))
-  }
-
   /** Looks at the files whose events are hints. */
   async *take(hints: ReadonlyMap<Root, Hint>): AsyncGenerator<FileFinding, void> {
     for (const [root, { own, all }] of hints) {
@@ -84,12 +70,9 @@ export class FileRoots {
   }
 
   /** Looks at each file, whatever was told of it. */
-  async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
-    for (const root of this.#attached()) {
-      if (source === 'poll' && !root.mount.usesPolling) continue
-      const what = await this.#lookTwice(root, 0, 0, source)
-      if (what !== undefined) yield { root, what, reason: root.file.reason }
-    }
+  lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
+    const roots = [...this.#attached()].filter(({ mount }) => source !== 'poll' || mount.usesPolling)
+    return this.#findings(roots, (root) => this.#lookTwice(root, 0, 0, source))
   }
 
   /**
@@ -97,21 +80,27 @@ export class FileRoots {
    *
    * @param since see {@link FileRoot.look}: events of the overflown roots were lost from then on
    */
-  async *reviewAll(since: number): AsyncGenerator<FileFinding, void> {
-    for (const root of this.#attached()) {
-      const what = await this.#review(root, root.isOverflown ? since : undefined)
-      if (what !== undefined) yield { root, what, reason: root.file.reason }
-    }
+  reviewAll(since: number): AsyncGenerator<FileFinding, void> {
+    return this.#findings(this.#attached(), (root) =>
+      this.#review(root, root.isOverflown ? since : undefined),
+    )
   }
 
   /**
    * Reviews each file whose way leads over one of these points, where mounts have come and gone. Files
    * that are polled as well are left to the polls, as the stat in this thread might not answer.
    */
-  async *onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
-    for (const root of this.#attached()) {
-      if (root.mount.usesPolling || !isOnAny(root, points)) continue
-      const what = await this.#review(root)
+  onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
+    const roots = [...this.#attached()].filter((root) => !root.mount.usesPolling && isOnAny(root, points))
+    return this.#findings(roots, (root) => this.#review(root))
+  }
+
+  async *#findings(
+    roots: Iterable<AttachedFile>,
+    look: (root: AttachedFile) => Promise<'lost' | undefined>,
+  ): AsyncGenerator<FileFinding, void> {
+    for (const root of roots) {
+      const what = await look(root)
       if (what !== undefined) yield { root, what, reason: root.file.reason }
     }
   }
@@ -184,16 +173,11 @@ export class FileRoots {
     return new Map(present.map((file) => [file, this.#context.coverings.kindTold(file, true) !== undefined]))
   }
 
-  /** Reports a delete of each file that an outer root will report as new, after `ignore` was replaced. */
-  handOver(before: ReadonlyMap<FileRoot, boolean>): void {
-    for (const [file, isTeller] of this.tellers())
-      if (!isTeller && before.get(file) === true) this.#report(file, 'delete', file.kind)
-  }
-
-  /** Reports a create of each file that an outer root has reported as gone, since it ignores the file now. */
-  takeOver(before: ReadonlyMap<FileRoot, boolean>): void {
-    for (const [file, isTeller] of this.tellers())
-      if (isTeller && before.get(file) === false) this.#report(file, 'create', file.kind)
+  /** Reports the files whose teller has changed, since `ignore` was replaced: as gone if an outer root will report them as new, as new if it has reported them as gone. */
+  reportTurned(before: ReadonlyMap<FileRoot, boolean>, type: 'create' | 'delete'): void {
+    const isTeller = type === 'create'
+    for (const [file, is] of this.tellers())
+      if (is === isTeller && before.get(file) === !isTeller) this.#report(file, type, file.kind)
   }
 
   /** Reports news of a file, unless an outer root does. */
@@ -212,43 +196,26 @@ export class FileRoots {
     this.#context.reporter.report([{ type, path, kind, mask, source }])
   }
 
-  /** Watches the hops again. The hops of a missing root are watched by AwaitedRoots. */
+  /** Watches the hops again. Attacher watches those of a missing root. */
   async #watchAgain(root: AttachedFile): Promise<void> {
     if (!root.isAwaited) await this.#watch(root).catch((error) => this.#onUnwatched(root, error))
   }
 
   /** Polls the file, if the backend is 'auto': no watch is left for its way, or it may not be read, which a stat does not need. */
   #onUnwatched({ file, mount }: AttachedFile, error: unknown): void {
-    const { reporter, sourceChoice, watchShortage } = this.#context
+    const { reporter, sourceChoice } = this.#context
     if (!sourceChoice.mayFallBack) reporter.trouble(error)
     // A lost file is attached anew when it is there again, and that is when to say so.
     else if (!file.isPresent) return
-    else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
-    else if (isRefused(error)) reporter.trouble(pollInstead(mount, file.path, error))
+    else if (isLimit(error) || isRefused(error)) pollInstead(this.#context, mount, file.path, error)
     else reporter.trouble(error)
   }
 
   async #watch(root: Root): Promise<void> {
     const { inotify, paths } = this.#context
     const { instance } = inotify
-    if (instance === undefined || !root.mount?.usesInotify) return this.remove(root)
-    await paths.follow(root.path, (way) => {
-      const along = watchWays(way, true, new PathWatchCache(instance))
-      this.watchAlong(root, way, along, instance)
-      return along.watched
-    })
-  }
-
-  /** Watches a file whose way is watched as far as possible. Returns the file's watch, if there is a file. Throws InotifyError if a needed watch is refused. */
-  watchAlong(root: Root, way: Way, { watched, refused }: WatchedWay, inotify: Adding): number | undefined {
-    const { pathWatches, watches, paths } = this.#context
-    root.way = way
-    const own = watchFile(root.path, inotify, paths.followsLast)
-    // Set whatever was refused: the watches that were added are known, and go with the file.
-    watches.retire(pathWatches.set(root, watched, typeof own === 'number' ? own : 0))
-    if (typeof own === 'object') throw own
-    if (refused !== undefined && isOutOfWatches(refused)) throw refused
-    return own
+    if (instance === undefined || !root.mount?.usesInotify) return paths.leave(root)
+    await paths.watch(root, 'file', instance)
   }
 }
 

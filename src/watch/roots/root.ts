@@ -41,7 +41,7 @@ export class Root implements Watcher {
   way: Way | undefined
   /** The watched hops: {@link PathWatches} sets them. */
   watched: readonly WatchedName[] = []
-  /** True: nothing is there, and events tell when something comes. {@link AwaitedRoots} sets this. */
+  /** True: nothing is there, and events tell when something comes. {@link Attacher} sets this. */
   isAwaited = false
   #isPresent = false
   #isOverflown = false

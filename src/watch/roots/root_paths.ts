@@ -1,14 +1,36 @@
 import { basename, dirname } from 'node:path'
+import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { EventsContext } from '../events/context.ts'
-import type { WatchedName } from './path_watches.ts'
-import { keyOf, MOST_TIMES, type Way, wayOf, waysOf } from './ways.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
+import type { PathWatches, WatchedName } from './path_watches.ts'
+import type { Root } from './root.ts'
+import {
+  type Adding,
+  isOutOfWatches,
+  keyOf,
+  PathWatchCache,
+  type WatchedWay,
+  type Way,
+  watchFile,
+  watchWays,
+  waysOf,
+} from './ways.ts'
 
-/** Resolves the paths of roots. Symlinks are followed, but not at the last name if `followRoots` is false. */
+/** The objects by which the hops of a path are watched. */
+export interface PathsContext extends EventsContext {
+  readonly watches: WatchRelease
+  readonly pathWatches: PathWatches
+}
+
+// The watch that has been added meanwhile reports a replacement after that.
+const MOST_TIMES = 3
+
+/** Resolves the paths of roots, and watches their hops. Symlinks are followed, but not at the last name if `followRoots` is false. */
 export class RootPaths {
-  readonly #context: EventsContext
+  readonly #context: PathsContext
 
-  constructor(context: EventsContext) {
+  constructor(context: PathsContext) {
     this.#context = context
   }
 
@@ -32,10 +54,9 @@ export class RootPaths {
   }
 
   async wayOf(path: string): Promise<Way> {
-    const { system } = this.#context
-    if (this.followsLast || path === '/') return await wayOf(path, system)
-    const { realPath, links, left } = await wayOf(dirname(path), system)
-    return { path, realPath: within(realPath, path), links, left }
+    const isLink = this.followsLast || path === '/'
+    const [way] = await this.waysOf([{ path, isLink }])
+    return way as Way
   }
 
   /** Resolves many paths. Only the directory is resolved of a path that is no link to be followed, and each directory once. */
@@ -50,18 +71,50 @@ export class RootPaths {
   }
 
   /**
-   * Watches the way of a path, until it is the same after watching: no event tells of a replacement on it before
-   * its watch was added. Returns false if it never was the same: somebody replaces something again and again.
+   * Watches the hops of a root until they are the same after watching: no event tells of a replacement on the way before its watch was added. `isSettled`
+   * false: they never were the same, since somebody replaces something again and again.
+   *
+   * @param end what is watched at the end: nothing but what is above, the name, or the file as well. Throws InotifyError if a watch that a file needs is refused
    */
-  async follow(path: string, watch: (way: Way) => readonly WatchedName[]): Promise<boolean> {
+  async watch(
+    root: Root,
+    end: 'above' | 'name' | 'file',
+    inotify: Adding,
+  ): Promise<{ isSettled: boolean; refused: InotifyError | undefined }> {
     let before: string | undefined
+    let refused: InotifyError | undefined
     for (let i = 0; i < MOST_TIMES; i++) {
-      const way = await this.wayOf(path)
-      const now = routeOf(way, watch(way))
-      if (now === before) return true
+      const way = await this.wayOf(root.path)
+      const along = watchWays(way, end !== 'above', new PathWatchCache(inotify))
+      if (end === 'file') this.enterFile(root, way, along, inotify)
+      else this.#enter(root, way, along.watched, 0)
+      refused = along.refused
+      const now = routeOf(way, along.watched)
+      if (now === before) return { isSettled: true, refused }
       before = now
     }
-    return false
+    return { isSettled: false, refused }
+  }
+
+  /** Watches a file whose hops are watched as far as possible. Returns false if there is none. Throws InotifyError if a needed watch is refused. */
+  enterFile(root: Root, way: Way, along: WatchedWay, inotify: Adding): boolean {
+    const own = watchFile(root.path, inotify, this.followsLast)
+    // Set whatever was refused: the watches that were added are known, and go with the file.
+    this.#enter(root, way, along.watched, typeof own === 'number' ? own : 0)
+    if (typeof own === 'object') throw own
+    if (along.refused !== undefined && isOutOfWatches(along.refused)) throw along.refused
+    return own !== undefined
+  }
+
+  /** Removes the watches of a root. */
+  leave(root: Root): void {
+    this.#enter(root, root.way, [], 0)
+  }
+
+  #enter(root: Root, way: Way | undefined, watched: readonly WatchedName[], own: number): void {
+    const { watches, pathWatches } = this.#context
+    root.way = way
+    watches.retire(pathWatches.set(root, watched, own))
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../inotify/constants.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
 import { pathOf } from '../../name_key.ts'
+import type { DiffContext } from '../diff/context.ts'
 import { FILE_MASK } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
 import { asWatchError, codeOf, isAbsence, isLimit } from '../report/watch_error.ts'
@@ -129,12 +130,7 @@ export interface Way extends Pick<Resolved, 'realPath' | 'links' | 'left'> {
   readonly path: string
 }
 
-export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymlinks'>): Promise<Way> {
-  const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [], left: [] }))
-  return { path, ...resolved }
-}
-
-/** Resolves each path as {@link wayOf} does. Common parts are asked once. */
+/** Resolves each path. Common parts are asked once. */
 export async function waysOf(
   paths: readonly string[],
   system: Pick<WatchSystem, 'followTogether'>,
@@ -142,9 +138,6 @@ export async function waysOf(
   const resolved = await system.followTogether(paths)
   return paths.map((path, i) => ({ path, ...(resolved[i] as Resolved) }))
 }
-
-// A replacement after that is told by the watch that has been added meanwhile.
-export const MOST_TIMES = 3
 
 /** Returns the places where a way goes on elsewhere: its symlinks, and the names that it leaves again. */
 export function turnsOf({ links, left }: Way): string[] {
@@ -156,11 +149,17 @@ export function keyOf(watched: readonly WatchedName[]): string {
   return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
 }
 
-/** Has all of a root polled from now on, for want of a watch or an inotify instance. Returns the error that says so. */
-export function pollInstead(mount: WatchedMount, path: string, error: InotifyError): InotifyError {
+/** Has all of a root polled from now on, for want of a watch or an inotify instance, and says so. */
+export function pollInstead(
+  { watchShortage, reporter }: Pick<DiffContext, 'watchShortage' | 'reporter'>,
+  mount: WatchedMount,
+  path: string,
+  error: InotifyError,
+): void {
   mount.backend = 'poll'
   mount.why = `polled for want of a watch (${error.code})`
   const limit = asWatchError(error, path) as InotifyError
   mount.limit = limit
-  return limit
+  if (isLimit(error)) watchShortage.note(limit)
+  else reporter.trouble(limit)
 }

@@ -1,3 +1,4 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Kind } from '../report/change.ts'
 
 /** The fields of statx(2) that are compared. */
@@ -125,6 +126,29 @@ export function alteration(
   if (!sameOwner(old, now) || old.nlink !== now.nlink) return 'attrib'
   // Only the ctime: an mtime was put back behind a write of the same size, for all we can tell.
   return old.ctime !== now.ctime ? 'modify' : undefined
+}
+
+/**
+ * Returns what has become of a file that is watched by itself, whichever file is there by now.
+ *
+ * @param seenAt ms since the epoch: `before` was seen then, or later
+ * @param doubtedSince ms since the epoch: the events of changes from then on were lost
+ */
+export function alterationOfFile(
+  before: Entry,
+  after: Entry,
+  seenAt: number,
+  doubtedSince = Number.POSITIVE_INFINITY,
+): 'modify' | 'attrib' | undefined {
+  if (isRenumbered(before, after, Math.min(seenAt, doubtedSince) - CLOCK_SLACK_MS)) return undefined
+  const altered = alteration(before, after, 0)
+  // A file with another mode may have been written as well.
+  return altered === 'replace' || mayBeWrittenSince(after, doubtedSince) ? 'modify' : altered
+}
+
+/** Returns true if a file may have been written since a moment, in ms since the epoch, by a clock that may be behind. */
+export function mayBeWrittenSince({ stat }: Entry, since: number): boolean {
+  return stat !== undefined && mayBeChangedSince(stat, since - CLOCK_SLACK_MS)
 }
 
 /** Returns true if two contents are known to differ: one that could not be read is not. */

@@ -1,6 +1,6 @@
 import { InotifyError } from '../../../src/errors.ts'
 import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
-import { followUpToCircle } from '../../../src/mounts/syscalls/symlinks.ts'
+import { followUpToCircle, type Resolved } from '../../../src/mounts/syscalls/symlinks.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
@@ -59,7 +59,7 @@ export class World implements WatchSystem {
     const choice = await this.choose()
     const found = new Map<string, SurveyedDirectory>()
     for (const path of choice.backend === 'inotify' ? directories : [])
-      found.set(path, { choice, resolved: await this.followSymlinks(path), mounted: new Set() })
+      found.set(path, { choice, resolved: await this.#followSymlinks(path), mounted: new Set() })
     return found
   }
 
@@ -95,7 +95,12 @@ export class World implements WatchSystem {
     return this.#call(path, () => this.tree.resolve(path).realPath)
   }
 
-  followSymlinks(path: string): ReturnType<WatchSystem['followSymlinks']> {
+  followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
+    const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
+    return Promise.all(paths.map((path) => this.#followSymlinks(path).catch(() => byTheLetter(path))))
+  }
+
+  #followSymlinks(path: string): Promise<Resolved> {
     const readLink = async (entry: string) => {
       try {
         const inode = this.tree.at(entry, false)
@@ -105,11 +110,6 @@ export class World implements WatchSystem {
       }
     }
     return this.#call(path, () => undefined).then(() => followUpToCircle(path, readLink))
-  }
-
-  followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
-    const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
-    return Promise.all(paths.map((path) => this.followSymlinks(path).catch(() => byTheLetter(path))))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {

@@ -13,10 +13,10 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
-import { linux } from '../../../src/watch/linux.ts'
 import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { inWords, story, watching } from '../support.ts'
+import { followingAs, followSymlinks } from './observed.ts'
 
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
@@ -152,12 +152,12 @@ test(`of ${FILES} files that are roots, an event of their directory has those lo
   const at = (i: number) => join(directory, `f${i}`)
   for (let i = 0; i < FILES; i++) writeFileSync(at(i), '')
   let ways = 0
-  const followSymlinks: typeof linux.followSymlinks = (path) => {
+  const follow: typeof followSymlinks = (path) => {
     ways++
-    return linux.followSymlinks(path)
+    return followSymlinks(path)
   }
   const paths = Array.from({ length: FILES }, (_, i) => at(i))
-  const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, { followSymlinks })
+  const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, followingAs(follow))
   /** What one event after another costs, without sync(), which looks at everything. */
   const costOf = async (act: () => void, expected: string[]) => {
     changes.length = 0

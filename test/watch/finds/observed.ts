@@ -1,4 +1,5 @@
 import { Inotify } from '../../../src/index.ts'
+import type { Resolved } from '../../../src/mounts/syscalls/symlinks.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 
@@ -14,7 +15,6 @@ export function observed(step: (question: string, size: number) => void): Partia
     choose: (path) => around('choose', 1, () => linux.choose(path)),
     isMountPoint: (path) => around('isMountPoint', 1, () => linux.isMountPoint(path)),
     realpath: (path) => around('realpath', 1, () => linux.realpath(path)),
-    followSymlinks: (path) => around('followSymlinks', 1, () => linux.followSymlinks(path)),
     followTogether: (paths) => around('followTogether', paths.length, () => linux.followTogether(paths)),
     survey: (paths) => around('survey', paths.length, () => linux.survey(paths)),
     openWalker: () => {
@@ -35,9 +35,12 @@ export function observed(step: (question: string, size: number) => void): Partia
   }
 }
 
-/** A system that follows the links of one path, or of many, as this says. */
-export function followingAs(
-  followSymlinks: WatchSystem['followSymlinks'],
-): Pick<WatchSystem, 'followSymlinks' | 'followTogether'> {
-  return { followSymlinks, followTogether: (paths) => Promise.all(paths.map(followSymlinks)) }
+/** Resolves one path. */
+export async function followSymlinks(path: string): Promise<Resolved> {
+  return (await linux.followTogether([path]))[0] as Resolved
+}
+
+/** A system that follows the links of each path as this says. */
+export function followingAs(follow: typeof followSymlinks): Pick<WatchSystem, 'followTogether'> {
+  return { followTogether: (paths) => Promise.all(paths.map(follow)) }
 }

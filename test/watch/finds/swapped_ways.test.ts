@@ -18,6 +18,7 @@ import { isRoot, NOBODY } from '../../support/others.ts'
 import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story, watching } from '../support.ts'
+import { followingAs, followSymlinks } from './observed.ts'
 import { replaceLink } from './replace_link.ts'
 
 // Longer than any test.
@@ -170,15 +171,15 @@ describe.each(['f', '.'])(
       symlinkSync('one', join(base, 'link'))
       const root = join('link/below/d', end)
       let looks = 0
-      const followSymlinks: WatchSystem['followSymlinks'] = async (path) => {
-        const way = await linux.followSymlinks(path)
+      const follow: typeof followSymlinks = async (path) => {
+        const way = await followSymlinks(path)
         if (++looks === nth) replaceLink(base, 'link', 'two')
         return way
       }
       const { changes } = await watching(
         join(base, root),
         { backend: 'inotify', interval: NEVER },
-        { ...linux, followSymlinks },
+        { ...linux, ...followingAs(follow) },
       )
       // What was there before may have been told by then.
       if (looks < nth) replaceLink(base, 'link', 'two')

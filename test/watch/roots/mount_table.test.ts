@@ -6,6 +6,7 @@ import { InotifyError } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 import { scratch } from '../../support/scratch.ts'
+import { followingAs, followSymlinks } from '../finds/observed.ts'
 import { stepping } from '../finds/stepping.ts'
 import { watching } from '../support.ts'
 
@@ -81,12 +82,12 @@ test('a mount has only those files looked at whose way leads over it', async () 
     return linux.watchMounts(changed)
   }
   const followed: string[] = []
-  const followSymlinks: WatchSystem['followSymlinks'] = (path) => {
+  const follow: typeof followSymlinks = (path) => {
     followed.push(path)
-    return linux.followSymlinks(path)
+    return followSymlinks(path)
   }
   const files = [join(base, 'a'), join(base, 'd/b')]
-  const { watcher } = await watching(files, { interval: NEVER }, { watchMounts, followSymlinks })
+  const { watcher } = await watching(files, { interval: NEVER }, { watchMounts, ...followingAs(follow) })
   followed.length = 0
   tell([join(base, 'elsewhere')], [])
   await watcher.sync()

@@ -240,11 +240,11 @@ export class RootForest {
   }
 
   #enter(root: Root, coverer: Root): void {
-    const { pathWatches, watches } = this.#context
+    const { paths, watches } = this.#context
     root.coverer = coverer
     root.mount = undefined
     root.isAwaited = false
-    watches.retire(pathWatches.set(root, []))
+    paths.leave(root)
     watches.releaseUnused()
     this.#outdate()
   }

@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../../inotify/constants.ts'
-import { CLOCK_SLACK_MS } from '../../clock.ts'
-import { alteration, type Entry, isRenumbered, mayBeChangedSince } from '../../scan/entry.ts'
+import { alterationOfFile, type Entry, mayBeWrittenSince } from '../../scan/entry.ts'
 import { pack, unpackString } from '../../scan/packed_entries.ts'
-import type { Directory } from '../../tree/directory.ts'
+import { type Directory, isSymlink } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
 import { ITSELF, type WatchedName } from '../path_watches.ts'
 import { keyOf, turnsOf, type WatchedWay, type Way } from '../ways.ts'
 
@@ -146,21 +146,21 @@ function differenceOf(
   if (!ledToFile(link) && after?.kind === 'directory') return undefined
   if (isLinkToDirectory && after !== null) return 'modify'
   if (before === undefined || before?.kind === 'directory')
-    return changedSince(after, Math.min(since, doubtedSince))
+    return after !== null && mayBeWrittenSince(after, Math.min(since, doubtedSince)) ? 'modify' : undefined
   if (before === null || after === null) return before === after ? undefined : 'modify'
-  if (isRenumbered(before, after, Math.min(seenAt, doubtedSince) - CLOCK_SLACK_MS)) return undefined
-  const altered = alteration(before, after, 0)
-  if (altered === 'replace' || altered === 'modify') return 'modify'
-  // A file with another mode may have been written as well.
-  return changedSince(after, doubtedSince) ?? altered
+  return alterationOfFile(before, after, seenAt, doubtedSince)
+}
+
+/** Returns what is believed to be at the name of a link: a symlink that leads to no directory, or the directory. undefined: the link is gone. */
+export function believedAt(
+  tree: Tree,
+  { parent, name }: Pick<FollowedLink, 'parent' | 'name'>,
+): Entry | undefined {
+  const entry = tree.isAttached(parent) ? tree.entriesOf(parent).get(name) : undefined
+  return entry !== undefined && isSymlink(entry) ? entry : undefined
 }
 
 /** Tells if the last look found a file at the end. */
 export function ledToFile({ target }: FollowedLink): boolean {
   return target != null && target.kind !== 'directory'
-}
-
-function changedSince(entry: Entry | null, since: number): 'modify' | undefined {
-  const isInDoubt = entry?.stat !== undefined && mayBeChangedSince(entry.stat, since - CLOCK_SLACK_MS)
-  return isInDoubt ? 'modify' : undefined
 }

@@ -6,11 +6,11 @@ import type { NamesOf } from '../../pending/dirty_set.ts'
 import type { Source } from '../../report/change.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Entry } from '../../scan/entry.ts'
-import { Directory, isSymlink } from '../../tree/directory.ts'
+import { Directory } from '../../tree/directory.ts'
 import type { RootsContext } from '../context.ts'
 import type { Hints } from '../path_watches.ts'
 import type { Way } from '../ways.ts'
-import { alterationOfEnd, type FollowedLink, ledToFile, OF_FILE } from './followed_link.ts'
+import { alterationOfEnd, believedAt, type FollowedLink, ledToFile, OF_FILE } from './followed_link.ts'
 import { hintsForLinks } from './link_index.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches } from './link_watches.ts'
@@ -67,7 +67,8 @@ export class FollowedLinks {
       link.hint |= own & OF_FILE
       if (!this.#mayTell(link)) continue
       // A file has events where the tree has a directory, if a look has found a new link before these events of the old one.
-      if (all & (ABOUT_NAME | GONE) || this.#believed(link) instanceof Directory) work.look(parent, name)
+      if (all & (ABOUT_NAME | GONE) || believedAt(this.#context.tree, link) instanceof Directory)
+        work.look(parent, name)
       else if (link.hint !== 0) work.follow(parent, name, Number.POSITIVE_INFINITY)
     }
   }
@@ -113,7 +114,8 @@ export class FollowedLinks {
   *ends(): Generator<{ base: Directory; realPath: string }> {
     for (const link of this.#places) {
       const { realPath } = link
-      const base = realPath !== undefined && this.#mayTell(link) ? this.#believed(link) : undefined
+      const base =
+        realPath !== undefined && this.#mayTell(link) ? believedAt(this.#context.tree, link) : undefined
       if (realPath !== undefined && base instanceof Directory) yield { base, realPath }
     }
   }
@@ -156,14 +158,7 @@ export class FollowedLinks {
   }
 
   async #look(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
-    const { tree } = this.#context
-    const ways = await this.#watches.follow(
-      links.map((link) => {
-        const isFile = !(this.#believed(link) instanceof Directory)
-        return { link, path: tree.pathOf(link.parent, link.name), isFile }
-      }),
-      since,
-    )
+    const ways = await this.#watches.follow(links, since)
     // Behind the watches, so that nothing falls between the two.
     const targets = await this.#endsOf(ways)
     for (const [i, link] of links.entries()) {
@@ -196,7 +191,7 @@ export class FollowedLinks {
     pending.failed.follow(parent, name, since)
     // Another reason to look at it may come sooner, and is of something later.
     if (!ledToFile(link)) doubt(link, since)
-    if (!link.isUnanswered && !(this.#believed(link) instanceof Directory))
+    if (!link.isUnanswered && !(believedAt(this.#context.tree, link) instanceof Directory))
       reporter.trouble(openError(error.errno, textOf(tree.pathOf(parent, name))))
     link.isUnanswered = true
   }
@@ -210,7 +205,7 @@ export class FollowedLinks {
     link.isUnanswered = false
     link.hint = 0
     link.doubtedSince = undefined
-    const believed = this.#believed(link)
+    const believed = believedAt(this.#context.tree, link)
     if (believed === undefined) return
     link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
     if (!link.isLinkToDirectory) parent.mount.allow(parent, name)
@@ -230,21 +225,13 @@ export class FollowedLinks {
   /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */
   #isAsBelieved(link: FollowedLink): boolean {
     const { target } = link
-    const believed = this.#believed(link)
+    const believed = believedAt(this.#context.tree, link)
     const seen = target?.kind === 'directory' ? target.ino : undefined
     return seen === (believed instanceof Directory ? believed.ino : undefined)
   }
 
-  /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
-  #believed({ parent, name }: Pick<FollowedLink, 'parent' | 'name'>): Entry | undefined {
-    const { tree } = this.#context
-    if (!tree.isAttached(parent)) return undefined
-    const entry = tree.entriesOf(parent).get(name)
-    return entry !== undefined && isSymlink(entry) ? entry : undefined
-  }
-
   #isThere(link: Pick<FollowedLink, 'parent' | 'name'>): boolean {
-    return this.#believed(link) !== undefined
+    return believedAt(this.#context.tree, link) !== undefined
   }
 
   /** While its root is lost, what it led to stays known, to be compared when it is followed again. */

@@ -1,23 +1,11 @@
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
-import type { Choice } from '../../../mounts/filesystems.ts'
-import type { SurveyedDirectory } from '../../system.ts'
+import { Directory } from '../../tree/directory.ts'
 import type { RootsContext } from '../context.ts'
+import { areSilent } from '../silent_ways.ts'
 import { isOutOfWatches, PathWatchCache, type Way, watchFile, watchWays, waysOf } from '../ways.ts'
-import type { FollowedLink, LinkHops } from './followed_link.ts'
+import { believedAt, type FollowedLink, type LinkHops } from './followed_link.ts'
 import { LinkIndex } from './link_index.ts'
-
-/** A link that is to be followed, by its path; `isFile`: no directory is believed to be where it leads. */
-export interface SoughtLink {
-  readonly link: FollowedLink
-  readonly path: string
-  readonly isFile: boolean
-}
-
-/** The same, and where it led. */
-interface SeenLink extends SoughtLink {
-  readonly way: Way
-}
 
 /** The watches on the hops of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
 export class LinkWatches {
@@ -45,18 +33,18 @@ export class LinkWatches {
   }
 
   /**
-   * Resolves links, and watches their hops, `isFile`: and the files at their ends. Queues a link again, with `since`, whose watches were not there before it was
-   * resolved: what changed in between has no event.
+   * Resolves links, and watches their hops, and the files at their ends. Queues a link again, with `since`, whose watches were not there before it was resolved:
+   * what changed in between has no event.
    */
-  async follow(links: readonly SoughtLink[], since: number): Promise<Way[]> {
+  async follow(links: readonly FollowedLink[], since: number): Promise<Way[]> {
+    const { tree, system } = this.#context
     const ways = await waysOf(
-      links.map(({ path }) => path),
-      this.#context.system,
+      links.map(({ parent, name }) => tree.pathOf(parent, name)),
+      system,
     )
-    const seen = links.map((each, i) => ({ ...each, way: ways[i] as Way }))
-    this.#watch(seen, since)
-    await this.#survey(seen)
-    for (const { link } of seen) this.#notePolled(link)
+    this.#watch(links, ways, since)
+    await this.#survey(links, ways)
+    for (const link of links) this.#notePolled(link)
     return ways
   }
 
@@ -66,19 +54,21 @@ export class LinkWatches {
     this.#context.watches.retire(this.#linkIndex.set(link, undefined))
   }
 
-  #watch(seen: readonly SeenLink[], since: number): void {
-    const { pending, watches } = this.#context
+  #watch(links: readonly FollowedLink[], ways: readonly Way[], since: number): void {
+    const { tree, pending, watches } = this.#context
     const inotify = this.#context.inotify.instance
     const cache = inotify && new PathWatchCache(inotify)
     const fresh = new Set<LinkHops>()
     const left: number[] = []
-    for (const { link, way, isFile } of seen) {
+    for (const [i, link] of links.entries()) {
+      const way = ways[i] as Way
       const { parent, name, hops: before } = link
       if (inotify === undefined || cache === undefined || parent.mount.usesPolling) {
         this.#register(link, way, this.#linkIndex.hopsOf(way), 0, left)
         this.#noteRefusal(link, undefined)
         continue
       }
+      const isFile = !(believedAt(tree, link) instanceof Directory)
       // Before the hops: where there are few watches, it is better that some links have all of theirs.
       const file = isFile ? watchFile(way.realPath, inotify) : undefined
       const along = watchWays(way, true, cache)
@@ -131,41 +121,17 @@ export class LinkWatches {
     return before !== undefined
   }
 
-  /** Finds out which of these links have hops, or an end, on a mount that does not report all changes. Looks at the mount table once. */
-  async #survey(seen: readonly SeenLink[]): Promise<void> {
-    const fresh = seen.filter(({ link }) => link.isSilent === undefined)
+  /** Finds out which of these links have hops, or an end, on a mount where inotify does not report every change. */
+  async #survey(links: readonly FollowedLink[], ways: readonly Way[]): Promise<void> {
+    const { system, sourceChoice } = this.#context
+    for (const link of links) if (link.parent.mount.usesPolling) link.isSilent = true
+    const fresh = ways.filter((_, i) => links[i]?.isSilent === undefined)
     if (fresh.length === 0) return
-    const directories = fresh.flatMap(({ way }) => [dirname(way.realPath), ...turnDirectories(way)])
-    // Failures are said by those who ask for a single path.
-    const told = await this.#context.system.survey([...new Set(directories)]).catch(() => NONE)
-    const isSilentAt = async (path: string) => {
-      const choice = told.get(path)?.choice ?? (await this.#choose(path))
-      return choice !== undefined && 'backend' in choice && choice.backend !== 'inotify'
-    }
-    const silent = async ({ link, way }: SeenLink) => {
-      if (link.parent.mount.usesPolling) return true
-      const turns = await Promise.all(turnDirectories(way).map(isSilentAt))
-      if (turns.includes(true)) return true
-      const mounted = told.get(dirname(way.realPath))?.mounted
-      return mounted?.has(basename(way.realPath)) !== false && (await isSilentAt(way.realPath))
-    }
-    const set = async (each: SeenLink) => {
-      each.link.isSilent = await silent(each)
-    }
-    await Promise.all(fresh.map(set))
+    // The source of the link itself is known.
+    const sought = fresh.map((way) => ({ ...way, links: way.links.slice(1) }))
+    const silent = await areSilent(sought, system, (path) => sourceChoice.chooseBelow(path))
+    for (const link of links) link.isSilent ??= silent.shift()
   }
-
-  async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
-    const choice = await this.#context.sourceChoice.chooseBelow(path).catch(() => undefined)
-    return choice === undefined && path !== '/' ? await this.#choose(dirname(path)) : choice
-  }
-}
-
-const NONE: ReadonlyMap<string, SurveyedDirectory> = new Map()
-
-/** Returns the directories where a path turns, but for the directory of the link itself. */
-function turnDirectories({ links, left }: Way): string[] {
-  return [...links.slice(1).map(({ path }) => path), ...left].map((turn) => dirname(turn))
 }
 
 /** A copy: what is cut from a path keeps all of that. */

@@ -11,10 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { linux } from '../../../../src/watch/linux.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { watching } from '../../support.ts'
-import { followingAs } from '../observed.ts'
+import { followingAs, followSymlinks } from '../observed.ts'
 
 const NEVER = 1_000_000
 
@@ -24,15 +23,15 @@ const bytes = (path: string) => Buffer.from(path, 'latin1')
 /** A watcher of tree/, what it tells in a few words, and how often it has looked where links lead. */
 async function following(base: string, backend: 'inotify' | 'poll') {
   let looks = 0
-  const followSymlinks: typeof linux.followSymlinks = (path) => {
+  const follow: typeof followSymlinks = (path) => {
     if (path.startsWith(join(base, 'tree/'))) looks++
-    return linux.followSymlinks(path)
+    return followSymlinks(path)
   }
   const options = { backend, recursive: true, followSymlinks: true, interval: NEVER } as const
   const { watcher } = await watching(
     join(base, 'tree'),
     { ...options, encoding: 'buffer' },
-    followingAs(followSymlinks),
+    followingAs(follow),
   )
   let lines: string[] = []
   watcher.on('changes', (changes) => {

@@ -2,11 +2,10 @@
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { linux } from '../../../../src/watch/linux.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { inWords, story, watching } from '../../support.ts'
 import { untilPast } from '../losing.ts'
-import { followingAs } from '../observed.ts'
+import { followingAs, followSymlinks } from '../observed.ts'
 import { stepping } from '../stepping.ts'
 
 const NEVER = 1_000_000
@@ -15,7 +14,7 @@ describe.each(['inotify', 'poll'] as const)(
   '%s: what a link was seen to lead to, and what is listed',
   (backend) => {
     /** How often somebody looks where the link l leads, in five calls of sync() without a change. */
-    async function looksOf(target: string, followAs = linux.followSymlinks) {
+    async function looksOf(target: string, followAs = followSymlinks) {
       const base = scratch()
       const at = (path: string) => join(base, path)
       mkdirSync(at('tree'))
@@ -23,13 +22,13 @@ describe.each(['inotify', 'poll'] as const)(
       symlinkSync('../key', at('tree/key'))
       symlinkSync(target, at('tree/l'))
       let looks = 0
-      const followSymlinks: typeof linux.followSymlinks = (path) => {
-        if (path !== at('tree/l')) return linux.followSymlinks(path)
+      const follow: typeof followSymlinks = (path) => {
+        if (path !== at('tree/l')) return followSymlinks(path)
         looks++
         return followAs(path)
       }
       const options = { backend, followSymlinks: true, interval: NEVER }
-      const { told } = await watching(at('tree'), options, followingAs(followSymlinks))
+      const { told } = await watching(at('tree'), options, followingAs(follow))
       await told()
       const before = looks
       for (let i = 1; i <= 5; i++) expect(await told()).toEqual([])
@@ -60,15 +59,15 @@ test.each(['inotify', 'poll'] as const)(
     for (const name of ['key', 'other']) writeFileSync(at(name), '')
     await untilPast(at('other'))
     let isWritten = false
-    const followSymlinks: typeof linux.followSymlinks = async (path) => {
+    const follow: typeof followSymlinks = async (path) => {
       if (path === at('tree/l') && !isWritten) {
         isWritten = true
         appendFileSync(at('key'), 'x')
       }
-      return await linux.followSymlinks(path)
+      return await followSymlinks(path)
     }
     const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
-    const { told } = await watching(at('tree'), options, followingAs(followSymlinks))
+    const { told } = await watching(at('tree'), options, followingAs(follow))
     symlinkSync('../other', at('tree/m'))
     symlinkSync('../key', at('tree/l'))
     const lines = (await told()).map((change) => inWords(change, at('tree')))

@@ -8,6 +8,7 @@ import { linux } from '../../../../src/watch/linux.ts'
 import type { WatchOptions } from '../../../../src/watch/options.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { story, watching } from '../../support.ts'
+import { followSymlinks } from '../observed.ts'
 
 const NEVER = 1_000_000
 
@@ -34,7 +35,7 @@ async function watchingFar(plant: (at: (path: string) => string) => void, option
   }
   const asked: string[] = []
   const choose: typeof linux.choose = async (path) => {
-    const { realPath, links } = await linux.followSymlinks(path)
+    const { realPath, links } = await followSymlinks(path)
     await linux.choose(path)
     asked.push(path)
     const isRemote = isFar(realPath) || links.some((link) => isFar(dirname(link.path)))

@@ -1,16 +1,21 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
+import { pathOf } from '../../name_key.ts'
+import { isLimit, isRefused, staleMountError } from '../report/watch_error.ts'
+import type { Remembered } from '../saved/since.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SurveyedDirectory } from '../system.ts'
 import { WatchedMount } from '../tree/directory.ts'
-import type { Attacher } from './attach.ts'
-import { FileRoot } from './file_root.ts'
+import { type FileNews, FileRoot } from './file_root.ts'
 import { type FileRoots, newsSince } from './file_roots.ts'
 import type { ForestContext } from './forest/context.ts'
+import type { SavedRoots } from './forest/saved_roots.ts'
 import { Root, type SeenBefore } from './root.ts'
 import { routeOf } from './root_paths.ts'
-import { type Adding, PathWatchCache, type Way, watchWays } from './ways.ts'
+import { type Adding, PathWatchCache, pollInstead, type Way, watchWays } from './ways.ts'
 
 const NONE: ReadonlyMap<string, boolean> = new Map()
 
@@ -22,18 +27,62 @@ interface SeenFile {
 }
 
 /**
- * Attaches files that are given together as roots. Thousands of paths have a directory in common, which is resolved and watched once; one by one each file takes a
- * millisecond. Anything special about a file is left to {@link Attacher}, which says what is wrong.
+ * Attaches files that are roots: one by one, or those together that are given together. Thousands of paths have a directory in common, which is then resolved and
+ * watched once; one by one each file takes a millisecond. Anything special about a file is left to be attached by itself, which says what is wrong.
  */
-export class FileBatch {
+export class FileAttacher {
   readonly #context: ForestContext
   readonly #files: FileRoots
-  readonly #attacher: Attacher
+  readonly #savedRoots: SavedRoots
 
-  constructor(context: ForestContext, files: FileRoots, attacher: Attacher) {
+  constructor(context: ForestContext, files: FileRoots, savedRoots: SavedRoots) {
     this.#context = context
     this.#files = files
-    this.#attacher = attacher
+    this.#savedRoots = savedRoots
+  }
+
+  /** Attaches a file, which is compared with what it was before it was lost, or when it was saved. */
+  async attach(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
+    const { settings, forest } = this.#context
+    forest.drop(root)
+    if (saved?.kind === 'directory') this.#savedRoots.refuse(root, saved)
+    const fromSaved = this.#savedRoots.fileOf(saved)
+    const wasThere = root.file !== undefined || fromSaved !== undefined
+    const isNew = !wasThere && root.before === undefined
+    root.file ??= new FileRoot(root.path, settings)
+    if (fromSaved !== undefined) root.file.begin(fromSaved)
+    // The watches of the file take the place of those that awaited it.
+    root.isAwaited = false
+    const found = await this.#watchFile(root, mount, wasThere)
+    const news = found === 'create' && root.before !== undefined ? newsSince(root, root.before) : found
+    if (news === 'lost') {
+      const isStale = root.file.reason === 'stale'
+      // The next entry at the path may be a directory.
+      if (isNew && !isStale) {
+        this.#context.paths.leave(root)
+        root.file = undefined
+      }
+      throw isStale
+        ? staleMountError(root.path)
+        : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
+    }
+    const isInitial = settings.initial || this.#savedRoots.tellsAll
+    const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
+    if (isNews) this.#files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
+    root.appear()
+  }
+
+  /** @param wasThere true: the file could be read once, and is polled if it may not be read any more; so is a file that may be read, and not watched */
+  async #watchFile(root: Root, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
+    const { sourceChoice } = this.#context
+    try {
+      return await this.#files.attach(root)
+    } catch (error) {
+      const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(root.path))))
+      if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
+      pollInstead(this.#context, mount, root.path, error)
+      return await this.#files.attach(root)
+    }
   }
 
   /** Returns the paths that lead to files on mounts where inotify reports every change, each with whether it is a symlink to be followed. Looks within this turn. */
@@ -59,7 +108,7 @@ export class FileBatch {
    * @param areLinks see {@link filesAmong}
    * @param before returns the file at a path when watch() was called, if that is known: its changes since are told
    */
-  async attach(
+  async attachTogether(
     paths: readonly string[],
     areLinks: ReadonlyMap<string, boolean>,
     before: (path: string) => SeenBefore | undefined,
@@ -71,16 +120,14 @@ export class FileBatch {
       return root
     })
     if (roots.length === 0) return []
-    // Comes before the first look, so that later mounts are reported.
-    await this.#attacher.watchMounts()
     const seen = await this.#see(roots, areLinks).catch((error: unknown): SeenFile[] => {
-      // The Attacher says what is short, or has the this.#files polled.
+      // The look at each by itself says what is short, or has it polled.
       if (error instanceof InotifyError) return []
       throw error
     })
     const attached = seen.map((each) => this.#begin(each, before(each.root.path)))
     // Comes last: the watches of those left out may be shared with roots that were attached.
-    for (const root of roots) if (!root.isPresent) this.#files.remove(root)
+    for (const root of roots) if (!root.isPresent) this.#context.paths.leave(root)
     return attached
   }
 
@@ -116,8 +163,8 @@ export class FileBatch {
     const along = watchWays(way, true, adding)
     if (along.refused !== undefined) return undefined
     try {
-      const own = this.#files.watchAlong(root, way, along, inotify)
-      return own === undefined ? undefined : routeOf(way, along.watched)
+      const isThere = this.#context.paths.enterFile(root, way, along, inotify)
+      return isThere ? routeOf(way, along.watched) : undefined
     } catch (error) {
       if (error instanceof InotifyError) return undefined
       throw error
@@ -145,6 +192,12 @@ export class FileBatch {
     return root
   }
 }
+
+const isReadable = (path: string) =>
+  access(pathOf(path), constants.R_OK).then(
+    () => true,
+    () => false,
+  )
 
 /** Returns the source for the files at the end of a way, and the mount points beside them. undefined: inotify does not report every change on the way. */
 function placeAlong(
