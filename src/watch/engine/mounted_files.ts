@@ -93,28 +93,33 @@ export class MountedFiles {
     reporter.report([{ type, path: tree.pathOf(parent, name), kind: entry.kind, mask, source }])
   }
 
-  *#find(points: readonly string[]): Generator<MountedFile> {
-    const { forest } = this.#context
+  /** Returns the places of these mount points in the trees of roots, and behind followed links. */
+  *placesOf(points: readonly string[]): Generator<Pick<MountedFile, 'parent' | 'name' | 'point'>> {
+    const { forest, tree } = this.#context
     if (points.length === 0) return
-    for (const { isPresent, top, realPath } of forest.standing())
-      if (isPresent && top !== undefined) yield* this.#findBelow(top, realPath, points)
-    for (const { base, realPath } of this.#links.ends()) yield* this.#findBelow(base, realPath, points)
+    const bases = forest.standing().flatMap(({ isPresent, top: base, realPath }) => {
+      return isPresent && base !== undefined ? [{ base, realPath }] : []
+    })
+    for (const { base, realPath } of [...bases, ...this.#links.ends()])
+      for (const point of points) {
+        const names = point.slice(realPath.length).split('/').filter(Boolean)
+        const name = isWithin(point, realPath) ? names.pop() : undefined
+        const parent = name === undefined ? undefined : tree.find(base, names)
+        if (name !== undefined && parent !== undefined) yield { parent, name, point }
+      }
   }
 
-  *#findBelow(top: Directory, realPath: string, points: readonly string[]): Generator<MountedFile> {
+  *#find(points: readonly string[]): Generator<MountedFile> {
     const { tree, byPath } = this.#context
-    for (const point of points) {
-      if (!isWithin(point, realPath)) continue
-      const names = point.slice(realPath.length).split('/').filter(Boolean)
-      const name = names.pop()
-      const parent = tree.find(top, names)
+    for (const place of this.placesOf(points)) {
+      const { parent, name } = place
       // Polls look at all entries of a directory.
-      if (name === undefined || parent === undefined || parent.mount.usesPolling) continue
+      if (parent.mount.usesPolling) continue
       const entry = tree.entriesOf(parent).get(name)
       // The file was made just now, and its event is on the way; or it is ignored.
       if (entry === undefined) this.#lacksSome = true
       else if (entry.kind !== 'directory' && !byPath.has(tree.pathOf(parent, name)))
-        yield { parent, name, point, watched: [], seen: undefined }
+        yield { ...place, watched: [], seen: undefined }
     }
   }
 

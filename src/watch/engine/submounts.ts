@@ -1,4 +1,3 @@
-import { isWithin } from '../../mounts/mountinfo.ts'
 import { Directory } from '../tree/directory.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { EngineContext } from './context.ts'
@@ -18,29 +17,18 @@ export class Submounts {
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { rootMonitor, links, forest } = this.#context
+    const { rootMonitor, links } = this.#context
     await rootMonitor.onMounts(points)
-    for (const { isPresent, top, realPath } of forest.standing())
-      if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
-    for (const { base, realPath } of links.ends()) this.#lookBelow(base, realPath, points)
+    for (const { parent, name } of this.#mountedFiles.placesOf(points)) this.#lookAt(parent, name)
     links.onMounts(points)
     this.#mountedFiles.onMounts()
     // Watched before it is looked at: a write between the two would be in neither.
     await this.#mountedFiles.review()
   }
 
-  /** @param realPath the path of the top without symlinks, as the mount table has it */
-  #lookBelow(top: Directory, realPath: string, points: readonly string[]): void {
-    for (const point of points) if (isWithin(point, realPath)) this.#lookAt(top, realPath, point)
-  }
-
-  #lookAt(top: Directory, realPath: string, point: string): void {
+  #lookAt(parent: Directory, name: string): void {
     const { tree, pending, byPath } = this.#context
     const { work } = pending
-    const names = point.slice(realPath.length).split('/').filter(Boolean)
-    const name = names.pop()
-    const parent = tree.find(top, names)
-    if (name === undefined || parent === undefined) return
     const wasRefused = parent.mount.allow(parent, name)
     const entry = tree.entriesOf(parent).get(name)
     if (entry instanceof Directory) work.list(entry)

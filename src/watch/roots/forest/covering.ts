@@ -15,7 +15,6 @@ import type { Root } from '../root.ts'
  */
 export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
-const NONE: ReadonlySet<string> = new Set()
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
 /** Whether a root does not tell, now or later, of what a path leads to. */
@@ -28,20 +27,15 @@ function placeBelow(root: Root, path: string): string {
   return join(root.realPath, relative(root.path, path))
 }
 
-/** Whether there is no symlink between a root and what a path below it leads to. */
-export function leadsOverNoLink(root: Root, path: string, realPath: string): boolean {
-  return placeBelow(root, path) === realPath
-}
-
 /**
  * Whether a root in whose tree a path is a symlink would tell itself of the directory that this leads to now.
  *
  * @param followsLinks whether it would tell of what is behind a symlink
  */
 export function leadsInto(root: Root, path: string, realPath: string, followsLinks: boolean): boolean {
-  if (leadsOverNoLink(root, path, realPath)) return true
-  // But for a circle.
-  return followsLinks && !isWithin(placeBelow(root, path), realPath)
+  const place = placeBelow(root, path)
+  // There is no symlink between the two; or one that leads into no circle.
+  return place === realPath || (followsLinks && !isWithin(place, realPath))
 }
 
 /**
@@ -71,9 +65,7 @@ export class Coverings {
 
   /** Those of these paths that are watched by themselves, if they are files: no other root tells of what comes there, or looks for what lies below. */
   uninvolved(paths: readonly string[]): string[] {
-    const withRootsBelow = this.#context.rules.recursive ? this.#aboveRoots(new Set(paths)) : NONE
     return paths.filter((path) => {
-      if (withRootsBelow.has(path)) return false
       const coverer = this.covererOf(path)
       if (coverer === undefined) return true
       const covering = this.#at(path, coverer)
@@ -138,18 +130,6 @@ export class Coverings {
   #at(path: string, { path: above, top }: Root): Covering {
     if (top === undefined) return 'nothing'
     return coveringAt(this.#context.tree, this.#context.rules, top, namesBelow(above, path))
-  }
-
-  /** Those of these paths below which roots lie. */
-  #aboveRoots(paths: ReadonlySet<string>): ReadonlySet<string> {
-    const found = new Set<string>()
-    for (let each of this.#context.byPath.keys()) {
-      while (each !== '/') {
-        each = dirname(each)
-        if (paths.has(each)) found.add(each)
-      }
-    }
-    return found
   }
 
   #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {

@@ -1,13 +1,13 @@
 import { constants } from 'node:os'
-import type { LostReason, Source } from '../../report/change.ts'
+import type { Change, LostReason, Source } from '../../report/change.ts'
 import { asWatchError, openError } from '../../report/watch_error.ts'
+import { eachBelow } from '../../tree/changes_below.ts'
 import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { RootsContext } from '../context.ts'
 import { asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
-import { asGone, asNew } from './retold.ts'
 
 const NONE: readonly Root[] = []
 
@@ -19,8 +19,6 @@ const NONE: readonly Root[] = []
 export class RootForest {
   readonly #context: RootsContext
   readonly #coverings: Coverings
-  // Those that have trees of their own.
-  readonly #byTop = new Map<Directory, Root>()
   #nested: readonly Root[] = []
   #revision = 0
   #isClosed = false
@@ -35,7 +33,8 @@ export class RootForest {
 
   /** The root whose tree this is the top of. */
   rootOf(top: Directory): Root | undefined {
-    return this.#byTop.get(top)
+    const root = this.#context.byPath.get(top.name)
+    return root?.top === top && root.coverer === undefined ? root : undefined
   }
 
   /** Those that are watched, or looked for, by themselves: what a covered root covers, another looks after. */
@@ -75,7 +74,6 @@ export class RootForest {
     const top = this.#context.tree.addRoot(root.path, mount)
     root.top = top
     root.mount = mount
-    this.#byTop.set(top, root)
     return top
   }
 
@@ -83,7 +81,7 @@ export class RootForest {
   drop(root: Root): void {
     const { top } = root
     root.top = undefined
-    if (top === undefined || !this.#byTop.delete(top)) return
+    if (top === undefined || root.coverer !== undefined) return
     // Where it turns out to be a file, its mount goes on without a directory.
     for (const mount of root.mounts) if (mount.base === top) mount.base = undefined
     if (this.#context.tree.isAttached(top)) this.#context.tree.drop(top)
@@ -155,7 +153,7 @@ export class RootForest {
     const { vacated } = this.#context.tree
     if (vacated.size === 0) return
     for (const top of vacated) {
-      const root = this.#byTop.get(top)
+      const root = this.rootOf(top)
       if (root === undefined) continue
       this.forsake(root)
       this.#released.push(root)
@@ -195,7 +193,6 @@ export class RootForest {
         // place of one, as by an exchange. What is to be compared when that is restored is what was told last.
         each.top = covering
         cut(tree, pending.scans, each, root)
-        this.#byTop.set(covering, each)
         if (each.isPresent) standing.push(each)
         else this.#released.push(each)
       } else this.release(each)
@@ -275,19 +272,21 @@ export class RootForest {
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
     graft(tree, root, covering)
-    this.#byTop.delete(top)
     this.#enter(root, coverer)
     for (const each of tree.within(top)) if (isUnwatched(each)) pending.work.list(each)
     // It was replaced while the other was listed: nobody has told yet.
     if (top.ino !== ino && top.parent !== undefined) pending.rechecks.add(top.parent, top.name)
   }
 
-  /** But for what was told by roots that are files, or have been grafted there. */
+  /** Reports all that is believed below a directory as new, but for what was told by roots that are files, or have been grafted there. */
   #tellAll(directory: Directory): void {
     const { tree, reporter, byPath } = this.#context
-    const grafted = new Set(this.#nested.flatMap(({ coverer, top }) => (coverer && top ? [top] : [])))
-    const isFileRoot = (path: string) => byPath.get(path)?.file?.isPresent === true
-    reporter.report(asNew(tree, directory, isFileRoot, (each) => grafted.has(each)))
+    const told = this.#nested.flatMap((each) => (each.coverer && each.isPresent ? [`${each.path}/`] : []))
+    const isTold = (path: string) =>
+      byPath.get(path)?.file?.isPresent === true || told.some((above) => path.startsWith(above))
+    const path = tree.pathOf(directory)
+    const changes = eachBelow('create', directory, path === '/' ? '' : path, 'rescan')
+    reporter.report(changes.filter((change) => !isTold(change.path)))
   }
 
   /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
@@ -299,4 +298,14 @@ export class RootForest {
 
 function absenceOf({ path }: Root): Error {
   return asWatchError(openError(-constants.errno.ENOENT, path), path) as Error
+}
+
+/** Returns the deletes of all that is believed in a directory. */
+function asGone(tree: Tree, directory: Directory): Change[] {
+  return [...tree.entriesOf(directory)].map(([name, entry]) => {
+    const path = tree.pathOf(directory, name)
+    const change = { type: 'delete', path, kind: entry.kind, mask: 0, source: 'rescan' } as const
+    tree.expansions?.note(change, eachBelow('delete', entry, path, 'rescan'))
+    return change
+  })
 }
