@@ -93,7 +93,7 @@ const faults: PutBack[] = [
     fault: 'a root that lies in another is watched by itself, and a change of both is told twice',
     mutation: {
       file: 'watch/roots/forest/covering.ts',
-      find: 'if (!this.#parts.rules.recursive) return undefined\n    return this.#above(',
+      find: 'if (!this.#context.rules.recursive) return undefined\n    return this.#above(',
       replace: 'return undefined\n    return this.#above(',
     },
     schedules: random('nested roots'),
