@@ -83,8 +83,8 @@ const faults: PutBack[] = [
     fault: 'what settle holds back goes along with only one half of an exchange',
     mutation: {
       file: 'watch/report/modify_debounce.ts',
-      find: ', this.#byPath.take(other)]',
-      replace: ', undefined]',
+      find: ', this.#at(other, kind)]',
+      replace: ', []]',
     },
     schedules: random('events', { settle: 20 }),
     says: /was written: not told since/,

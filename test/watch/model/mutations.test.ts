@@ -81,7 +81,7 @@ const mutations: Noticed[] = [
   {
     name: 'an exchange is taken for a rename over and back',
     file: 'watch/events/renames.ts',
-    find: 'known && reading.wayBack(i, entry, known)',
+    find: 'known && this.#reading.wayBack(i, entry, known)',
     replace: 'undefined as WayBack | undefined',
     tests: ['test/watch/events/translator_directories.test.ts'],
     says: /\+ +"rename file a b replaced"/,
