@@ -51,6 +51,7 @@ export class Player {
   readonly #asked: Array<{ what: string; done: Promise<void> }> = []
   #last = 'writer'
   #judge: Judge | undefined
+  #hasEnded = false
 
   /** @param isTold whether the outcome has a story */
   constructor(scenario: Scenario, isTold = false) {
@@ -108,6 +109,10 @@ export class Player {
     }
     this.#sync = () => watcher.sync()
     watcher.on('error', (error) => this.#onError(error))
+    // A start that fails ends the watcher, which then shows no entries.
+    watcher.ready.catch(() => {
+      this.#hasEnded = true
+    })
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
       if (start === 'before' || start === 'settled') {
@@ -209,7 +214,8 @@ export class Player {
     const what = actor.step()
     if (this.#isTold && this.#judge !== undefined) this.#outcome.story.push({ who: actor.who, what })
     drain()
-    if (this.#outcome.wrong.length === 0) this.#outcome.wrong.push(...(this.#judge?.amid() ?? []))
+    if (this.#outcome.wrong.length === 0 && !this.#hasEnded)
+      this.#outcome.wrong.push(...(this.#judge?.amid() ?? []))
     return true
   }
 
