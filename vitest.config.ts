@@ -40,7 +40,7 @@ const PAIRED = [
  */
 const ISOLATED = [
   // They count what a process has: threads, descriptors, instances, watches, memory; or what it hears: exceptions, rejections, warnings.
-  'test/inotify/{guard,hand_over,inotify,lifecycle,limits,window}.test.ts',
+  'test/inotify/{guard,hand_over,inotify,lifecycle,limits,shared_instance,window}.test.ts',
   'test/native/{calls,pidfd,walker,walker_lifecycle,walker_ways}.test.ts',
   'test/errors.test.ts',
   'test/fs/{polls,watch}.test.ts',
@@ -48,7 +48,7 @@ const ISOLATED = [
   'test/mounts/{diagnose,mount_of,remove_tree}.test.ts',
   'test/publish/{directory_lock,replace_file}.test.ts',
   'test/reload/{reloader,signal}.test.ts',
-  'test/watch/{lifecycle,traps_of_trees}.test.ts',
+  'test/watch/{lifecycle,shared_watchers,traps_of_trees}.test.ts',
   'test/watch/engine/overflow_recovery.test.ts',
   'test/watch/finds/{file_roots,renewed_ways}.test.ts',
   'test/watch/poll/poller.test.ts',
