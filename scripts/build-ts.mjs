@@ -50,7 +50,7 @@ const PARTS = {
   // What users see of watch(), and of who uses it: the engine is loaded apart.
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
-    /^src\/watch\/report\/(is_close|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
+    /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/mounts\//),
