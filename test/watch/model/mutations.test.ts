@@ -81,8 +81,8 @@ const mutations: Noticed[] = [
   {
     name: 'an exchange is taken for a rename over and back',
     file: 'watch/events/renames.ts',
-    find: 'known && this.#reading.wayBack(i, entry, known)',
-    replace: 'undefined as WayBack | undefined',
+    find: 'known && findExchange(index, i, entry, known)',
+    replace: 'undefined as ReturnType<typeof findExchange>',
     tests: ['test/watch/events/translator_directories.test.ts'],
     says: /\+ +"rename file a b replaced"/,
   },
