@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NativeQueue } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { type EventBatch, LoneEvent } from './batch.ts'
-import { IN_Q_OVERFLOW } from './constants.ts'
+import { IN_IGNORED, IN_Q_OVERFLOW } from './constants.ts'
 import { watchesIn } from './fdinfo.ts'
 import { barrier, Inotify, nativeQueue } from './inotify.ts'
 import { BatchIterator } from './iterator.ts'
@@ -101,11 +101,22 @@ export class InotifyShare implements AsyncIterable<EventBatch> {
 
   push(batch: EventBatch): void {
     if (this.#batches.waiting < MAX_WAITING) this.#hasOverflown = false
-    if (this.#hasOverflown) return
+    if (this.#hasOverflown) {
+      this.#pushMarks(batch)
+      return
+    }
     this.#batches.push(batch)
     if (this.#batches.waiting < MAX_WAITING) return
     this.#hasOverflown = true
     this.#batches.push(new LoneEvent(-1, IN_Q_OVERFLOW, 0, '', true))
+  }
+
+  /** Gives the marks of a batch alone: the owner waits for its marks, whatever else is lost. */
+  #pushMarks(batch: EventBatch): void {
+    for (let i = 0; i < batch.length; i++) {
+      const wd = batch.wd(i)
+      if (wd < -1 && this.needs(wd)) this.#batches.push(new LoneEvent(wd, IN_IGNORED, 0, '', true))
+    }
   }
 
   end(failure: { error: unknown }): void {

@@ -8,6 +8,6 @@ export interface DiffContext extends SavedContext {
   readonly pending: Pending
   readonly inotify: WatchingSource
   readonly shortage: Shortage
-  /** Of watches. */
+  /** A shortage of watches. */
   readonly watchShortage: Shortage
 }

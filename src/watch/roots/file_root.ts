@@ -149,9 +149,8 @@ async function isLeftBehind(
 
 async function realpathThere(calls: SyscallThread, path: string): Promise<string> {
   const { parent, name } = await resolvePath(calls, path)
-  const directory = await parent.realpath()
-  await parent.close()
-  return join(directory, name)
+  await using _ = parent
+  return join(await parent.realpath(), name)
 }
 
 /** Stats by libuv's pool: on a file system of this machine. */
