@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NativeQueue } from '../addon.ts'
+import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
 import { type EventBatch, LoneEvent } from './batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from './constants.ts'
@@ -14,7 +15,7 @@ const MAX_WAITING = 1024
 /** Watches that are removed in one turn of the loop: each leaves an IN_IGNORED in the queue of all. */
 const REMOVED_AT_ONCE = 1000
 
-/** ms until unneeded watches are looked for (again): many shares may end together, or one may be busy. */
+/** ms until unneeded watches are looked for again, if a share was busy. */
 const SWEEP_MS = 100
 
 /** The owner of a share. */
@@ -62,12 +63,12 @@ export class InotifyShare implements AsyncIterable<EventBatch> {
     this.#instance?.remove(wd, this)
   }
 
-  /** Ends the share. The last one closes the instance; else the watches that nobody needs are removed soon. */
-  close(): void {
+  /** Ends the share. The last one closes the instance. Else it resolves when the watches that nobody needs are removed; those are removed later if a share is busy. */
+  async close(): Promise<void> {
     const instance = this.#instance
     this.#instance = undefined
     this.#batches.end()
-    instance?.close(this)
+    await instance?.close(this)
   }
 
   get [nativeQueue](): NativeQueue {
@@ -135,6 +136,7 @@ class SharedInstance {
   readonly #give = (batch: EventBatch) => this.#giveAll(batch)
   #isFlowing = false
   #isSweepDue = false
+  readonly #sweeps = new CoalescedTask(() => this.#removeUnneeded())
 
   constructor() {
     this.inotify.on('error', (error) => {
@@ -154,11 +156,11 @@ class SharedInstance {
     return share
   }
 
-  close(share: InotifyShare): void {
+  async close(share: InotifyShare): Promise<void> {
     this.#shares.delete(share)
     if (this.#shares.size > 0) {
       this.adjustFlow()
-      this.#sweep()
+      await this.#sweeps.run()
       return
     }
     this.#forget()
@@ -171,7 +173,7 @@ class SharedInstance {
 
   remove(wd: number, own: InotifyShare): void {
     const others = [...this.#shares].filter((share) => share !== own)
-    if (others.some(({ isBusy }) => isBusy)) this.#sweep()
+    if (others.some(({ isBusy }) => isBusy)) this.#sweepLater()
     else if (!others.some((share) => share.needs(wd))) this.inotify.remove(wd)
   }
 
@@ -190,36 +192,35 @@ class SharedInstance {
     this.adjustFlow()
   }
 
-  /** Removes soon the kernel's watches that no share needs: those of shares that have ended, and those that were busy when another let go of a watch. */
-  #sweep(): void {
+  #sweepLater(): void {
     if (this.#isSweepDue) return
     this.#isSweepDue = true
-    const sweep = async () => {
-      await setTimeout(SWEEP_MS, undefined, { ref: false })
-      const isIdle = this.#isIdle()
+    void setTimeout(SWEEP_MS, undefined, { ref: false }).then(() => {
       this.#isSweepDue = false
-      if (!isIdle || !(await this.#removeUnneeded())) this.#sweep()
-    }
-    // Without /proc the watches stay until the last share ends.
-    sweep().catch(() => {})
+      return this.#sweeps.run()
+    })
   }
 
   #isIdle(): boolean {
     return ![...this.#shares].some(({ isBusy }) => isBusy)
   }
 
-  /** Returns false if a share was busy before all watches were looked at. */
-  async #removeUnneeded(): Promise<boolean> {
+  /** Removes the kernel's watches that no share needs: those of shares that have ended, and those that were busy when another let go of a watch. */
+  async #removeUnneeded(): Promise<void> {
+    if (this.#shares.size === 0) return
     const fdinfo = `/proc/self/fdinfo/${this.inotify[nativeQueue].fd()}`
-    const wds = watchesIn(await readFile(fdinfo, 'latin1'))
+    // Without /proc, or a descriptor to read it with, the watches stay until the next share ends.
+    const wds = watchesIn(await readFile(fdinfo, 'latin1').catch(() => ''))
     for (let removed = 0, i = 0; i < wds.length && this.#shares.size > 0; i++) {
-      if (!this.#isIdle()) return false
+      if (!this.#isIdle()) {
+        this.#sweepLater()
+        return
+      }
       const wd = wds[i] as number
       if ([...this.#shares].some((share) => share.needs(wd))) continue
       removeQuietly(this.inotify, wd)
       if (++removed % REMOVED_AT_ONCE === 0) await setImmediate()
     }
-    return true
   }
 }
 

@@ -5,10 +5,12 @@ import type { InotifyShare } from '../inotify/shared_instance.ts'
 
 /** The part of an {@link Inotify}, or of a share of one, that is used. */
 export type InotifyInstance = AsyncIterable<EventBatch> &
-  Pick<Inotify, 'add' | 'remove' | 'close'> &
+  Pick<Inotify, 'add' | 'remove'> &
   Partial<Pick<InotifyShare, 'isLater'>> & {
     // Listed by themselves: @internal members of a class are not in its published types.
     [barrier](): number
+    /** Closes the instance. A share resolves when its watches are free. */
+    close(): unknown
     readonly [nativeQueue]: NativeQueue
   }
 

@@ -126,9 +126,10 @@ export class InotifySource {
   async close(): Promise<void> {
     this.#closed = true
     this.#release()
-    this.#instance?.close()
+    const freed = this.#instance?.close()
     for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump
+    await freed
   }
 
   async #run(instance: InotifyInstance): Promise<void> {
