@@ -195,8 +195,7 @@ async function play(run: Run, names: string[], { local = () => [], ...played }: 
   const readers = names.map((name) => {
     const reader = READERS[name] as Reader
     const { program, ready = 'ready', swapped, rests = 0 } = reader
-    const asked = local(reader).map((each) => [each[0], each.at(-1)])
-    return { program: program(), ready, swapped, rests, local: asked }
+    return { program: program(), ready, swapped, rests, local: local(reader) }
   })
   const parameters = { swaps: 0, together: false, ...played, readers }
   const heard = await run<Heard[]>('served', parameters, DEADLINE)

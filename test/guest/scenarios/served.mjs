@@ -8,8 +8,8 @@ import { ask, clockOffset, now, parameters, phase, report, share } from './host.
 import { underRun } from './under_run.mjs'
 
 /**
- * `local`: what this guest changes, each with the end of the last line that is said of it.
- * @typedef {{ program: string[], ready: string, swapped: string, rests: number, local: Array<[string, string]> }} Reader
+ * `local`: what this guest changes, each with the lines that are said of it.
+ * @typedef {{ program: string[], ready: string, swapped: string, rests: number, local: Array<[string, ...string[]]> }} Reader
  */
 
 /** `together`: they are served at the same time, for they wait for looks that are far apart. */
@@ -68,11 +68,15 @@ async function start({ program, ready, swapped, rests, local }, index) {
     }
     // From now on nobody looks for an interval.
     await rest(1)
-    for (const [n, [change, last]] of local.entries()) {
+    for (const [n, [change, ...said]] of local.entries()) {
       const from = lines.length
       await CHANGES[change]?.(directory, n)
       const done = now()
-      const at = await heard(last, from)
+      // chokidar says the lines of one change in any order: the next change must not come between them.
+      /** @type {Array<number | undefined>} */
+      const times = []
+      for (const line of said) times.push(await heard(line, from))
+      const at = times.includes(undefined) ? undefined : Math.max(...times.map(Number))
       latencies.push(at && Math.max(0, at - done))
       if (at === undefined) break
     }
