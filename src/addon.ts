@@ -51,7 +51,7 @@ export type EventCallback = (wd: number, mask: number, cookie: number, name: str
 export type BatchCallback = (rows: Int32Array, names: string[]) => void
 
 /**
- * Walks directory trees on threads of its own (two at the most): opens each directory, watches it, lists it. One walk at a time.
+ * Walks directory trees on threads (two at the most, which all walkers take turns in): opens each directory, watches it, lists it. One walk at a time.
  *
  * A walk that is made once keeps the loop alive; a walker without one does not. A thread that a dead mount holds is left behind by close().
  *

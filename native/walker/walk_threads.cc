@@ -38,11 +38,11 @@ void WalkThreads::Main(void* argument) {
 // Waits for it. False: there is none, and the thread is to end.
 bool WalkThreads::Next(Task* task) {
   Locked locked(&lock_);
-  if (closed_ || waiting_ + task_count_ >= kMostWaiting) return false;
+  if (walkers_ == 0 || waiting_ + task_count_ >= kMostWaiting) return false;
   waiting_++;
   uint64_t deadline = uv_hrtime() + kPatienceNs;
   for (uint64_t now = uv_hrtime(); task_count_ == 0; now = uv_hrtime()) {
-    if (closed_ || now >= deadline) {
+    if (walkers_ == 0 || now >= deadline) {
       waiting_--;
       return false;
     }
@@ -52,10 +52,14 @@ bool WalkThreads::Next(Task* task) {
   return true;
 }
 
-void WalkThreads::Close() {
+void WalkThreads::Enter() {
   Locked locked(&lock_);
-  closed_ = true;
-  uv_cond_broadcast(&changed_);
+  walkers_++;
+}
+
+void WalkThreads::Leave() {
+  Locked locked(&lock_);
+  if (--walkers_ == 0) uv_cond_broadcast(&changed_);
 }
 
 WalkThreads::~WalkThreads() {

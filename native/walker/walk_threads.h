@@ -6,11 +6,12 @@
 #include <atomic>
 #include <cstddef>
 
-// The threads of a walker's walks. One that has nothing more to do waits a moment for the next walk: during a
-// burst of events there are hundreds a second, and to make a thread, its stack included, costs the loop more
-// than all else that it does to begin one.
+// The threads of the walks of all walkers of one environment. A thread that has nothing more to do waits a
+// moment for the next walk: during a burst of events there are hundreds a second, and where hundreds of
+// directories are watched there are as many walkers. To make a thread, its stack included, costs the loop
+// more than all else that it does to begin a walk. No walk waits for another: a dead mount may hold a thread.
 //
-// Belongs to the walker, to its walks and to these threads: see Walk.
+// Belongs to the environment, to the walkers, to their walks and to these threads: see Walk.
 class WalkThreads {
  public:
   WalkThreads() {
@@ -31,8 +32,9 @@ class WalkThreads {
   // Has a thread call it, one that waits or another. 0 or -errno.
   int Run(void (*task)(void*), void* argument);
 
-  // Those that wait end, and nobody waits from now on.
-  void Close();
+  // For each walker, until its end. Threads wait only while there is a walker.
+  void Enter();
+  void Leave();
 
  private:
   struct Task {
@@ -60,5 +62,5 @@ class WalkThreads {
   size_t task_count_ = 0;
   // The number of waiting threads that have no task to wake up for.
   size_t waiting_ = 0;
-  bool closed_ = false;
+  size_t walkers_ = 0;
 };

@@ -5,6 +5,8 @@
 #include "queue/queue.h"
 
 Napi::Function Walker::Define(Napi::Env env) {
+  auto* threads = new WalkThreads();
+  env.AddCleanupHook([](WalkThreads* all) { all->Drop(); }, threads);
   return DefineClass(env, "Walker",
                      {
                          InstanceMethod<&Walker::Walk>("walk"),
@@ -16,16 +18,20 @@ Napi::Function Walker::Define(Napi::Env env) {
                          InstanceMethod<&Walker::Hold>("hold"),
                          InstanceMethod<&Walker::Release>("release"),
                          InstanceMethod<&Walker::Close>("close"),
-                     });
+                     },
+                     threads);
 }
 
-Walker::Walker(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Walker>(info) {}
+Walker::Walker(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<Walker>(info), threads_(static_cast<WalkThreads*>(info.Data())->Share()) {
+  threads_->Enter();
+}
 
 Walker::~Walker() {
   if (walk_ != nullptr) walk_->Disown();
   memory_->Release();
   ways_->Drop();
-  threads_->Close();
+  if (!closed_) threads_->Leave();
   threads_->Drop();
 }
 
@@ -94,8 +100,8 @@ void Walker::Release(const Napi::CallbackInfo&) {
 }
 
 void Walker::Close(const Napi::CallbackInfo&) {
+  if (!closed_) threads_->Leave();
   closed_ = true;
-  threads_->Close();
   ways_->Release();
   if (walk_ != nullptr) walk_->Close();
 }

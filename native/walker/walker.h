@@ -28,6 +28,6 @@ class Walker : public Napi::ObjectWrap<Walker> {
   Delivery* walk_ = nullptr;
   DigestCache* memory_ = new DigestCache();
   WayCache* ways_ = new WayCache();
-  WalkThreads* threads_ = new WalkThreads();
+  WalkThreads* threads_;
   bool closed_ = false;
 };

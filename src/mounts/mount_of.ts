@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { addonOrError } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
 import { typeByMagic } from './magic.ts'
-import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
+import { type Mount, type MountRow, mountAt, parseMountinfo, parseRow, toMount } from './mountinfo.ts'
 import { asStatxError, statxError } from './syscalls/statx_error.ts'
 
 /** Finds the mount of an existing path, symlinks followed. */
@@ -80,7 +80,7 @@ function rowById(id: number, system: MountSystem): MountRow | undefined {
 export function rowIn(text: string, id: number): MountRow | undefined {
   // Parses one line only: to parse the whole table takes longer than to read it.
   const line = text.split('\n').find((each) => each.startsWith(`${id} `))
-  return line === undefined ? undefined : parseMountinfo(line)[0]
+  return line === undefined ? undefined : parseRow(line)
 }
 
 /** Returns the mount table, '' without /proc: in a chroot, or a sandbox. */

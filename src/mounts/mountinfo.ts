@@ -22,20 +22,24 @@ export interface MountRow extends Mount {
 /** The fields in front of the optional ones: id, parent, major:minor, root, point, options. */
 const FIXED_FIELDS = 6
 
+// The table hardly ever changes, and each of many watchers reads it.
+let last: { text: string; rows: readonly MountRow[] } = { text: '', rows: [] }
+
 /**
  * The rows of a mountinfo text (proc_pid_mountinfo(5)) in its order. A line that is none is left out: one
  * strange mount must not hide the others.
  */
-export function parseMountinfo(text: string): MountRow[] {
-  return text
-    .split('\n')
-    .map(parseLine)
-    .filter((row) => row !== undefined)
+export function parseMountinfo(text: string): readonly MountRow[] {
+  if (text !== last.text) {
+    const rows = text.split('\n').map(parseRow)
+    last = { text, rows: rows.filter((row) => row !== undefined) }
+  }
+  return last.rows
 }
 
-/** The row without what is of no use outside of the table. */
+/** The row without what is of no use outside of the table. The caller may change it. */
 export function toMount({ id, point, root, type, source, options }: Mount): Mount {
-  return { id, point, root, type, source, options }
+  return { id, point, root, type, source, options: [...options] }
 }
 
 /**
@@ -77,7 +81,8 @@ function nearest(mounts: readonly MountRow[]): MountRow | undefined {
   )
 }
 
-function parseLine(line: string): MountRow | undefined {
+/** The row of one line; undefined of a line that is none. */
+export function parseRow(line: string): MountRow | undefined {
   // Split at each single space: a source that is '' leaves two of them in a row.
   const fields = line.split(' ')
   const [id, parent, device, root, point, own] = fields

@@ -100,7 +100,7 @@ describe('mountAt', () => {
   })
 
   it('does not go by the order of the table: hidden is what is no child of what hides it', () => {
-    const rows = parseMountinfo(tableText('stacked')).reverse()
+    const rows = parseMountinfo(tableText('stacked')).toReversed()
     expect(mountAt(rows, '/a/b/c')?.source).toBe('over-a')
     expect(mountAt(rows, '/a/d')?.source).toBe('upper')
   })

@@ -88,24 +88,30 @@ function leavesNothing(): () => Promise<void> {
     }, PATIENCE)
 }
 
-describe('the threads of a walk', () => {
+describe('the threads of walks', () => {
   const small = [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }]
 
-  test('wait for the next one: a hundred walks, one after another, have those of the first', async () => {
-    const before = new Set(threadIds())
-    const own = () => threadIds().filter((id) => !before.has(id))
-    const walker = openWalker()
-    for (let i = 0; i < 100; i++) {
-      await walk(walker, small)
-      // A thread that has delivered its walk and does not wait yet cannot be used: the next walk would make another one.
-      await vi.waitFor(() => expect(own().every(sleeps)).toBe(true), { timeout: 60_000, interval: 1 })
-    }
-    expect(own().length).toBeLessThan(10)
-    // Each walk wakes one of them up, as proc(5) counts: a thread of its own for each walk would have waited for none.
-    expect(own().reduce((sum, id) => sum + timesWaited(id), 0)).toBeGreaterThan(90)
-  })
+  test.each([
+    ['a walker', 1],
+    ['a hundred walkers', 100],
+  ])(
+    'wait for the next one: a hundred walks of %s, one after another, have those of the first',
+    async (_, count) => {
+      const before = new Set(threadIds())
+      const own = () => threadIds().filter((id) => !before.has(id))
+      const walkers = Array.from({ length: count }, openWalker)
+      for (let i = 0; i < 100; i++) {
+        await walk(walkers[i % count] as NativeWalker, small)
+        // A thread that has delivered its walk and does not wait yet cannot be used: the next walk would make another one.
+        await vi.waitFor(() => expect(own().every(sleeps)).toBe(true), { timeout: 60_000, interval: 1 })
+      }
+      expect(own().length).toBeLessThan(10)
+      // Each walk wakes one of them up, as proc(5) counts: a thread of its own for each walk would have waited for none.
+      expect(own().reduce((sum, id) => sum + timesWaited(id), 0)).toBeGreaterThan(90)
+    },
+  )
 
-  test('do not wait for long, though the walker is open', async () => {
+  test('do not wait for long, though a walker is open', async () => {
     const nothingLeft = leavesNothing()
     const walker = openWalker()
     await walk(walker, small)
@@ -113,7 +119,7 @@ describe('the threads of a walk', () => {
     await walk(walker, small)
   })
 
-  test('do not wait where the walker is closed', async () => {
+  test('do not wait where no walker is open', async () => {
     const before = threads()
     let most = 0
     for (let i = 0; i < 100; i++) {

@@ -159,7 +159,7 @@ class Asking {
       : toMount(row)
   }
 
-  #table(): MountRow[] {
+  #table(): readonly MountRow[] {
     return parseMountinfo(this.#finder.readMountinfo())
   }
 
