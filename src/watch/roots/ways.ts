@@ -19,7 +19,7 @@ import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { WatchedName } from './path_watches.ts'
 
-// Added to the mask of the directory's watch: an inode has one watch, which may be that of a tree.
+// IN_MASK_ADD: an inode has one watch, which may be that of a tree and must keep its mask.
 const ANCESTOR = IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD
 const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
 

@@ -1,4 +1,4 @@
-// The fields of a record, as native/record/record.h lays them out; little-endian.
+// The fields of a record, as native/record/record.cc lays them out; little-endian.
 export const SIZE = 0
 export const ID = 4
 export const PARENT = 8

@@ -2,7 +2,7 @@ import { keyOf, pathOf } from '../../name_key.ts'
 import type { Kind } from '../report/change.ts'
 import { type Entries, type Entry, mayBeChangedSince, type Stat } from './entry.ts'
 
-// An entry, as native/record/record.h packs it, little-endian: kind, flags and inode bytes in one byte; the name's
+// An entry, as native/record/record.cc packs it, little-endian: kind, flags and inode bytes in one byte; the name's
 // bytes in one; the inode number without leading zeros; the stat block and content digest, if flagged; the name.
 const HEAD = 2
 const STAT_BYTES = 56
