@@ -7,15 +7,19 @@ vi.mock('node:fs/promises')
 vi.mock('node:fs', () => ({ readFileSync: () => table('/') }))
 
 let notify = () => {}
+let descriptors = 0
 vi.mock('../../src/addon.ts', () => ({
   loadAddon: () => ({
     MountTable: class {
       open(changed: () => void) {
         notify = changed
+        descriptors++
         return 0
       }
       unref() {}
-      close() {}
+      close() {
+        descriptors--
+      }
     },
   }),
 }))
@@ -131,4 +135,27 @@ test('a table that nobody could read is read again for who waits', async () => {
   await settled
   expect(told).toEqual([['/a']])
   watch.close()
+})
+
+test('two watches have one descriptor and one read, and each is told what was mounted since it was opened', async () => {
+  const opening = openWatch()
+  const { watch, mount, reads, told } = opening
+  await opened(opening)
+  const toldOther: string[][] = []
+  const other = new MountWatch((points) => void toldOther.push(points.map(String)))
+  await other.open()
+  expect(descriptors).toBe(1)
+  mount('/', '/a')
+  expect(reads).toHaveLength(1)
+  reads.shift()?.()
+  await idle()
+  expect([told, toldOther]).toEqual([[['/a']], [['/a']]])
+  watch.close()
+  mount('/')
+  reads.shift()?.()
+  await idle()
+  expect([told, toldOther]).toEqual([[['/a']], [['/a'], ['/a']]])
+  expect(descriptors).toBe(1)
+  other.close()
+  expect(descriptors).toBe(0)
 })

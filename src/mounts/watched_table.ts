@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { loadAddon, type NativeMountTable } from '../addon.ts'
+import { InotifyError } from '../errors.ts'
+import { type MountRow, parseMountinfo } from './mountinfo.ts'
+
+const TABLE = '/proc/self/mountinfo'
+
+/** Receives each table that was read since the kernel told of a change. */
+export type TableListener = (rows: readonly MountRow[]) => void
+
+/** The mount table, one descriptor and one read for all that listen. Nothing wakes up while it stays as it is. */
+export class WatchedTable {
+  readonly #listeners = new Set<TableListener>()
+  #native: NativeMountTable | undefined
+  // A table is being read, and whether it may be out of date by now.
+  #looking: Promise<void> | undefined
+  #isDue = false
+  // Nobody could read it the last time.
+  #isStale = false
+  // For the read under way to be told, and for the one after it.
+  readonly #waiting: Array<() => void> = []
+  readonly #waitingForNext: Array<() => void> = []
+
+  /** False when the last listener has left: another object has to be made then. */
+  get isOpen(): boolean {
+    return this.#native !== undefined
+  }
+
+  /**
+   * Returns the rows as they are now; undefined: nobody could read them, and the listener will get them. False without /proc, where there is nothing to tell.
+   * Throws InotifyError where there is no descriptor to be had.
+   */
+  join(listener: TableListener): readonly MountRow[] | undefined | false {
+    if (this.#native === undefined && !this.#open()) return false
+    this.#listeners.add(listener)
+    try {
+      return parseMountinfo(readFileSync(TABLE, 'latin1'))
+    } catch {
+      this.#isStale = true
+      void this.#lookOnceHeard()
+      return undefined
+    }
+  }
+
+  leave(listener: TableListener): void {
+    this.#listeners.delete(listener)
+    if (this.#listeners.size > 0) return
+    this.#native?.close()
+    this.#native = undefined
+  }
+
+  /** Resolves when all that was mounted and unmounted before this call has been told. */
+  async settled(): Promise<void> {
+    await heard()
+    if (this.#isStale) void this.#look()
+    if (this.#looking === undefined) return
+    await new Promise<void>((resolve) => (this.#isDue ? this.#waitingForNext : this.#waiting).push(resolve))
+  }
+
+  #open(): boolean {
+    const native = new (loadAddon().MountTable)()
+    const error = native.open(() => void this.#look())
+    if (error === -constants.errno.ENOENT) return false
+    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: TABLE })
+    native.unref()
+    this.#native = native
+    void this.#lookOnceHeard()
+    return true
+  }
+
+  /** libuv has the kernel tell of changes only from the loop's next round on, and what has come until then is never told. */
+  async #lookOnceHeard(): Promise<void> {
+    await heard()
+    if (this.#native !== undefined) await this.#look()
+  }
+
+  /** One at a time: of two tables that are read at once the older one may come last. */
+  #look(): Promise<void> {
+    this.#isDue = true
+    this.#looking ??= this.#lookWhileDue()
+    return this.#looking
+  }
+
+  async #lookWhileDue(): Promise<void> {
+    try {
+      while (this.#isDue) {
+        this.#isDue = false
+        this.#waiting.push(...this.#waitingForNext.splice(0))
+        const rows = await read()
+        this.#isStale = rows === undefined
+        if (rows !== undefined) for (const listener of this.#listeners) listener(rows)
+        for (const resolve of this.#waiting.splice(0)) resolve()
+      }
+    } finally {
+      // Within the same turn: who asks from now on begins anew.
+      this.#looking = undefined
+      for (const resolve of [...this.#waiting.splice(0), ...this.#waitingForNext.splice(0)]) resolve()
+    }
+  }
+}
+
+/** The first ends the loop's round, which may have begun before; all that the next one finds has been heard of by the second. */
+async function heard(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
+}
+
+async function read(): Promise<readonly MountRow[] | undefined> {
+  try {
+    return parseMountinfo(await readFile(TABLE, 'latin1'))
+  } catch {
+    return undefined
+  }
+}
