@@ -43,7 +43,7 @@ const ISOLATED = [
   'test/inotify/{guard,hand_over,inotify,lifecycle,limits,shared_instance,window}.test.ts',
   'test/native/{calls,pidfd,walker,walker_lifecycle,walker_ways}.test.ts',
   'test/errors.test.ts',
-  'test/fs/{polls,watch}.test.ts',
+  'test/fs/{polls,promises,watch}.test.ts',
   'test/mirror/{faults,lifecycle}.test.ts',
   'test/mounts/{diagnose,mount_of,remove_tree}.test.ts',
   'test/publish/{directory_lock,replace_file}.test.ts',

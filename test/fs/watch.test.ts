@@ -1,7 +1,6 @@
 // inotify-bridge/fs beside node:fs: the same arguments are given to both, and what each says is compared.
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as bridge from '../../src/entries/fs.ts'
@@ -352,128 +351,6 @@ describe('recursive', () => {
     fs.writeFileSync(join(root, 'b/end'), '')
     await expect.poll(() => events.includes('rename b/end')).toBe(true)
     expect(events.filter((event) => / (f|b)$/.test(event))).toEqual(['rename f', 'change f', 'rename b'])
-  })
-})
-
-describe('promises.watch()', () => {
-  test('iterating gives events; leaving the loop closes the watcher', async () => {
-    const directory = scratch()
-    const events = bridge.promises.watch(directory)
-    const next = events.next()
-    fs.writeFileSync(join(directory, 'f'), 'x')
-    expect((await next).value).toEqual({ eventType: 'rename', filename: 'f' })
-    for await (const event of events) {
-      expect(event).toEqual({ eventType: 'change', filename: 'f' })
-      break
-    }
-    expect(await events.next()).toEqual({ done: true, value: undefined })
-  })
-
-  test('a signal ends it with an AbortError, one that has aborted before at once', async () => {
-    const controller = new AbortController()
-    const next = bridge.promises.watch(scratch(), { signal: controller.signal }).next()
-    controller.abort(new Error('enough'))
-    await expect(next).rejects.toMatchObject({
-      name: 'AbortError',
-      code: 'ABORT_ERR',
-      cause: { message: 'enough' },
-    })
-    await expect(bridge.promises.watch('/', { signal: AbortSignal.abort() }).next()).rejects.toMatchObject({
-      name: 'AbortError',
-    })
-    await expect(bridge.promises.watch('/there/is/nothing').next()).rejects.toMatchObject({
-      code: 'ENOENT',
-      syscall: 'watch',
-    })
-  })
-
-  test('of who waits while there are more events than maxQueue these are left out, with a warning, or are an error', async () => {
-    const directory = scratch()
-    const warnings: string[] = []
-    const onWarning = ({ message }: Error) => void warnings.push(message)
-    process.on('warning', onWarning)
-    onTestFinished(() => void process.off('warning', onWarning))
-    const few = bridge.promises.watch(directory, { maxQueue: 3 })
-    const strict = bridge.promises.watch(directory, { maxQueue: 3, overflow: 'error' })
-    const names: unknown[] = []
-    const drained = (async () => {
-      for await (const { filename } of few) {
-        if (names.push(filename) === 4) break
-        await sleep(50)
-      }
-    })()
-    const failure = expect(
-      (async () => {
-        for await (const _ of strict) await sleep(1)
-      })(),
-    ).rejects.toMatchObject({
-      code: 'ERR_FS_WATCH_QUEUE_OVERFLOW',
-      message: 'fs.watch() queued more than 3 events',
-    })
-    for (let i = 0; i < 50; i++) fs.mkdirSync(join(directory, `${i}`))
-    await Promise.all([drained, failure])
-    // The first is taken before the second comes.
-    expect(names).toEqual(['0', '1', '2', '3'])
-    await expect.poll(() => warnings.length).toBeGreaterThan(0)
-    expect(new Set(warnings)).toEqual(new Set(['fs.watch maxQueue exceeded']))
-  })
-})
-
-describe('ignore', () => {
-  /** What is told of names in a directory, and in directories below it. */
-  async function told(
-    ignore: bridge.FSWatchIgnore,
-    recursive: boolean,
-    ...names: string[]
-  ): Promise<string[]> {
-    const directory = scratch()
-    fs.mkdirSync(join(directory, 'sub/deep'), { recursive: true })
-    const seen = new Set<string>()
-    const watcher = bridge.watch(directory, { recursive, ignore }, (_, name) => seen.add(String(name)))
-    onTestFinished(() => watcher.close())
-    await expect
-      .poll(() => {
-        fs.writeFileSync(join(directory, recursive ? 'sub/deep/ready' : 'ready'), `${Math.random()}`)
-        return seen.has(recursive ? 'sub/deep/ready' : 'ready')
-      })
-      .toBe(true)
-    for (const name of [...names, END]) fs.writeFileSync(join(directory, name), '')
-    await expect.poll(() => seen.has(END)).toBe(true)
-    // Of what lies below another instance tells.
-    fs.writeFileSync(join(directory, recursive ? 'sub/deep/over' : 'over'), '')
-    await expect.poll(() => seen.has(recursive ? 'sub/deep/over' : 'over')).toBe(true)
-    return names.filter((name) => seen.has(name))
-  }
-
-  test.each<[bridge.FSWatchIgnore, string[]]>([
-    ['*.log', ['b.txt']],
-    [/^a/, ['b.txt', 'b.log']],
-    [(name) => name.startsWith('b'), ['a.log']],
-    [['*.txt', /^a/], ['b.log']],
-  ])('%o', async (ignore, expected) => {
-    expect((await told(ignore, false, 'a.log', 'b.txt', 'b.log')).sort()).toEqual(expected.sort())
-  })
-
-  test.each<[bridge.FSWatchIgnore, string[]]>([
-    ['*.log', ['sub/b.txt']],
-    [/deep.a/, ['b.log', 'sub/b.txt']],
-  ])('recursive: %o', async (ignore, expected) => {
-    expect((await told(ignore, true, 'b.log', 'sub/b.txt', 'sub/deep/a.log')).sort()).toEqual(expected.sort())
-  })
-
-  test('what it is not is a TypeError', () => {
-    for (const [wrong, code] of [
-      [7, 'ERR_INVALID_ARG_TYPE'],
-      [[/x/, {}], 'ERR_INVALID_ARG_TYPE'],
-      ['', 'ERR_INVALID_ARG_VALUE'],
-    ] as const)
-      expect(() => bridge.watch('/', { ignore: wrong as unknown as string })).toThrow(
-        expect.objectContaining({
-          name: 'TypeError',
-          code,
-          message: expect.stringContaining('options.ignore'),
-        }),
-      )
   })
 })
 
