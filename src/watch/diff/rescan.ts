@@ -240,7 +240,7 @@ function untilNext(lazy: LazyDirectories): LeftOut {
     begin: () => {
       if (++walks > 1) lazy.seal()
     },
-    take: (chunk, at) => walks === 1 && lazy.take(chunk, at),
+    take: (listing) => walks === 1 && lazy.take(listing),
     directoryOf: (id) => (walks === 1 ? lazy.directoryOf(id) : undefined),
     has: () => false,
   }

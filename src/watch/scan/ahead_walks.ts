@@ -64,7 +64,7 @@ export class AheadWalks {
     if (underWay !== walk) await underWay?.walked.catch(() => {})
     if (walk === undefined) return false
     walk.take = (listing) => {
-      if (!listing.isTakenBy(taker)) take(listing)
+      if (!taker?.take(listing)) take(listing)
     }
     try {
       for (const listing of walk.kept.splice(0)) walk.take(listing)

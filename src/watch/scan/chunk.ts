@@ -36,30 +36,4 @@ export class Chunk {
     this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
     this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
   }
-
-  // The fields of the record that begins at a byte.
-
-  idAt(at: number): number {
-    return this.i32[(at + ID) >> 2] as number
-  }
-
-  /** -1: none. */
-  parentAt(at: number): number {
-    return this.i32[(at + PARENT) >> 2] as number
-  }
-
-  wdAt(at: number): number {
-    return this.i32[(at + WD) >> 2] as number
-  }
-
-  inoAt(at: number): number {
-    return this.f64[(at + INO) >> 3] as number
-  }
-
-  /** Returns true if the record is of a directory that is watched, was listed and is no boundary. */
-  isPlainAt(at: number): boolean {
-    const error = this.i32[(at + ERROR) >> 2] as number
-    const flags = this.i32[(at + FLAGS) >> 2] as number
-    return error === 0 && (flags & BOUNDARY) === 0 && this.wdAt(at) > 0
-  }
 }

@@ -23,11 +23,6 @@ export class Listing {
     return this.#int(record.ID)
   }
 
-  /** See {@link Taker}. */
-  isTakenBy(taker: Taker | undefined): boolean {
-    return taker?.take(this.#chunk, this.#at) === true
-  }
-
   /** The id of the directory that this one is in; undefined for a request's own. */
   get parent(): number | undefined {
     const parent = this.#int(record.PARENT)
@@ -69,13 +64,18 @@ export class Listing {
     return (this.#int(record.FLAGS) & record.VANISHED) !== 0
   }
 
+  /** True: it is watched and was listed as a whole, and no other mount begins here. */
+  get isPlain(): boolean {
+    return this.error === 0 && this.wd > 0 && !this.isBoundary && !this.isMoving
+  }
+
   /** True: the directory is as it was last taken in, and its entries are left out; something below it has changed. */
   get isUnchanged(): boolean {
     return (this.#int(record.FLAGS) & record.UNCHANGED) !== 0
   }
 
   get ino(): number {
-    return this.#chunk.inoAt(this.#at)
+    return this.#double(record.INO)
   }
 
   get mountId(): number {
@@ -99,9 +99,33 @@ export class Listing {
   }
 
   get name(): string {
-    const isAscii = (this.#int(record.FLAGS) & record.NAME_IS_ASCII) !== 0
     const start = this.#at + record.NAME
-    return nameAt(this.#chunk.bytes, start, start + this.#int(record.NAME_BYTES), isAscii)
+    return nameAt(this.#chunk.bytes, start, start + this.nameBytes, this.isAsciiNamed)
+  }
+
+  get nameBytes(): number {
+    return this.#int(record.NAME_BYTES)
+  }
+
+  get isAsciiNamed(): boolean {
+    return (this.#int(record.FLAGS) & record.NAME_IS_ASCII) !== 0
+  }
+
+  /** The bytes of the entries that are no directories. */
+  get filesBytes(): number {
+    return this.#int(record.FILES_BYTES)
+  }
+
+  /** The bytes of the entries that are directories. */
+  get subdirectoriesBytes(): number {
+    return this.#int(record.SUBDIRS_BYTES)
+  }
+
+  /** The bytes of the name, of the files and of the subdirectories, padded with zeros to whole words. */
+  get words(): Int32Array {
+    const start = (this.#at + record.NAME) >> 2
+    const bytes = this.nameBytes + this.filesBytes + this.subdirectoriesBytes
+    return this.#chunk.i32.subarray(start, start + ((bytes + 3) >>> 2))
   }
 
   get filesCount(): number {
@@ -111,21 +135,21 @@ export class Listing {
   /** The entries that are no directories, packed as packed_entries.ts has it. */
   get packedFiles(): string {
     const start = this.#filesAt
-    return this.#chunk.bytes.toString('latin1', start, start + this.#int(record.FILES_BYTES))
+    return this.#chunk.bytes.toString('latin1', start, start + this.filesBytes)
   }
 
   /** Returns true if any entry that is no directory has changed since then, in ms since the epoch. */
   hasFilesSince(since: number): boolean {
     const start = this.#filesAt
-    return hasChangedSince(this.#chunk.bytes, start, start + this.#int(record.FILES_BYTES), since)
+    return hasChangedSince(this.#chunk.bytes, start, start + this.filesBytes, since)
   }
 
   /** Sets `seen` of each of the names that were asked for: see {@link WalkRequest.names}. The listing has directories apart, in the same order. */
   answer(names: readonly LookedAt[]): void {
     const start = this.#filesAt
-    const between = start + this.#int(record.FILES_BYTES)
+    const between = start + this.filesBytes
     const files = new EntryReader(this.#chunk.bytes, start, between)
-    const directories = new EntryReader(this.#chunk.bytes, between, between + this.#int(record.SUBDIRS_BYTES))
+    const directories = new EntryReader(this.#chunk.bytes, between, between + this.subdirectoriesBytes)
     for (const each of names) {
       const reader =
         each.name === files.name ? files : each.name === directories.name ? directories : undefined
@@ -140,18 +164,18 @@ export class Listing {
   /** All entries. */
   entries(): Entries {
     const start = this.#filesAt
-    const end = start + this.#int(record.FILES_BYTES) + this.#int(record.SUBDIRS_BYTES)
+    const end = start + this.filesBytes + this.subdirectoriesBytes
     return unpack(this.#chunk.bytes, start, end)
   }
 
   /** Returns the entries that are directories. */
   subdirectories(): Entries {
-    const start = this.#filesAt + this.#int(record.FILES_BYTES)
-    return unpack(this.#chunk.bytes, start, start + this.#int(record.SUBDIRS_BYTES))
+    const start = this.#filesAt + this.filesBytes
+    return unpack(this.#chunk.bytes, start, start + this.subdirectoriesBytes)
   }
 
   get #filesAt(): number {
-    return this.#at + record.NAME + this.#int(record.NAME_BYTES)
+    return this.#at + record.NAME + this.nameBytes
   }
 
   #int(offset: number): number {
@@ -166,15 +190,16 @@ export class Listing {
 /** The directory that a root's path leads to. */
 export type RootFinding = Pick<Listing, 'error' | 'isShort' | 'isGone' | 'identity' | 'ino'>
 
-/** Takes what it can of the records; the rest goes on as listings. */
+/** Takes the listings that it can, of which it keeps no object; the others go on. */
 export interface Taker {
-  take(chunk: record.Chunk, at: number): boolean
+  take(listing: Listing): boolean
 }
 
-/** The listings in a buffer of records, in their order: a directory comes before those in it. */
+/** The listings in a buffer of records that the taker leaves, in their order: a directory comes before those in it. */
 export function* listingsIn(records: Buffer, taker?: Taker): Generator<Listing> {
   const chunk = new record.Chunk(records)
   for (let at = 0; at < records.length; at += chunk.i32[(at + record.SIZE) >> 2] as number) {
-    if (!taker?.take(chunk, at)) yield new Listing(chunk, at)
+    const listing = new Listing(chunk, at)
+    if (!taker?.take(listing)) yield listing
   }
 }

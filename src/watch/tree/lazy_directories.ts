@@ -1,5 +1,6 @@
-import type { Chunk } from '../scan/chunk.ts'
+import type { Listing } from '../scan/listing.ts'
 import { Directory, type WatchedMount } from './directory.ts'
+import { Integers } from './integers.ts'
 import { KeptRecords } from './kept_records.ts'
 
 // Values of #lastIn in place of the id of the child found last. A child's id is never 0: that is a request's.
@@ -30,14 +31,12 @@ export class LazyDirectories {
   #mount: WatchedMount | undefined
   readonly #records = new KeptRecords()
   // By the listing's id: 1 + the place of its record; the last child found in it; the child before it in its parent.
-  #places = new Int32Array(16)
-  #lastIn = new Int32Array(16)
-  #before = new Int32Array(16)
+  readonly #places = new Integers()
+  readonly #lastIn = new Integers()
+  readonly #before = new Integers()
   // By wd, from #firstWd on: the id, while its directory is not made yet.
-  #ids = new Int32Array(16)
+  readonly #ids = new Integers()
   #firstWd = 0
-  #mostId = 0
-  #mostWd = 0
   #left = 0
   #isSealed = false
   // By id: directories with children that are not made yet, or may get some before the walk has ended.
@@ -51,28 +50,22 @@ export class LazyDirectories {
   /** Notes that a directory of which nothing was known has been listed: the directories in it need not be made yet. */
   open(id: number, directory: Directory): void {
     this.#mount ??= directory.mount
-    if (directory.mount !== this.#mount) return
-    this.#reserve(id)
-    this.#openFor(id, directory)
+    if (directory.mount === this.#mount) this.#openFor(id, directory)
   }
 
-  /** Takes a record in, and returns true, if it holds nothing but a directory that nobody knew. */
-  take(chunk: Chunk, at: number): boolean {
-    const parent = chunk.parentAt(at)
-    if (parent < 0 || (this.#lastIn[parent] ?? CLOSED) === CLOSED || !chunk.isPlainAt(at)) return false
-    const wd = chunk.wdAt(at)
+  /** Takes a listing in, and returns true, if it holds nothing but a directory that nobody knew. */
+  take(listing: Listing): boolean {
+    const { id, parent, wd } = listing
+    if (parent === undefined || this.#lastIn.at(parent) === CLOSED || !listing.isPlain) return false
     // A directory with a known wd was found elsewhere before: it has moved.
-    if (!this.#reserveWd(wd) || this.#tree.hasWatch(wd)) return false
-    const place = this.#records.keep(chunk, at)
+    if (!this.#hasSlotFor(wd) || this.#tree.hasWatch(wd)) return false
+    const place = this.#records.keep(listing)
     if (place === undefined) return false
-    const id = chunk.idAt(at)
-    this.#reserve(id)
-    this.#places[id] = 1 + place
-    this.#before[id] = this.#lastIn[parent] as number
-    this.#lastIn[parent] = id
-    this.#lastIn[id] = NO_CHILD
-    this.#ids[wd - this.#firstWd] = id
-    if (wd > this.#mostWd) this.#mostWd = wd
+    this.#places.set(id, 1 + place)
+    this.#before.set(id, this.#lastIn.at(parent))
+    this.#lastIn.set(parent, id)
+    this.#lastIn.set(id, NO_CHILD)
+    this.#ids.set(wd - this.#firstWd, id)
     this.#left++
     ;(this.#mount as WatchedMount).directories++
     this.#tree.retired.delete(wd)
@@ -83,27 +76,23 @@ export class LazyDirectories {
   seal(): void {
     if (this.#isSealed) return
     for (const [id, directory] of this.#made) {
-      if ((this.#lastIn[id] as number) > 0) continue
+      if (this.#lastIn.at(id) > 0) continue
       directory.unfold()
       this.#made.delete(id)
     }
     this.#isSealed = true
-    this.#records.seal()
-    this.#places = this.#places.slice(0, this.#mostId + 1)
-    this.#lastIn = this.#lastIn.slice(0, this.#mostId + 1)
-    this.#before = this.#before.slice(0, this.#mostId + 1)
-    this.#ids = this.#ids.slice(0, Math.max(0, this.#mostWd - this.#firstWd + 1))
+    for (const each of [this.#records, this.#places, this.#lastIn, this.#before, this.#ids]) each.seal()
     this.#forgetIfEmpty()
   }
 
   /** The highest wd that one of them has had. */
   get mostWd(): number {
-    return this.#mostWd
+    return this.#firstWd + this.#ids.length - 1
   }
 
   /** Returns the directory of a listing, made now if it is not yet. Valid until the walk has ended. */
   directoryOf(id: number): Directory | undefined {
-    if ((this.#places[id] ?? 0) !== 0) this.#makeUpTo(id)
+    if (this.#places.at(id) !== 0) this.#makeUpTo(id)
     return this.#made.get(id)
   }
 
@@ -119,26 +108,26 @@ export class LazyDirectories {
   }
 
   /**
-   * Returns true if a record says just what is kept of a directory that is not made yet, and its parent has the same watch as ever.
+   * Returns true if a listing says just what is kept of a directory that is not made yet, and its parent has the same watch as ever.
    *
-   * @param parentWd the wd of the parent in which the record was found
+   * @param parentWd the wd of the parent in which the directory was found
    */
-  isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
-    const id = this.#idOf(chunk.wdAt(at))
+  isAsKept(parentWd: number, listing: Listing): boolean {
+    const id = this.#idOf(listing.wd)
     if (id === 0) return false
     const place = this.#placeOf(id)
     const parent = this.#records.parentAt(place)
     const known = this.#made.get(parent)?.wd ?? this.#records.wdAt(this.#placeOf(parent))
-    return known === parentWd && this.#records.isSame(place, chunk, at)
+    return known === parentWd && this.#records.isSame(place, listing)
   }
 
   /** Yields the watches of all that are not made yet. */
   *watches(): Generator<number> {
-    for (const [slot, id] of this.#ids.entries()) if (id !== 0) yield slot + this.#firstWd
+    for (let i = 0; i < this.#ids.length; i++) if (this.#ids.at(i) !== 0) yield this.#firstWd + i
   }
 
   #openFor(id: number, directory: Directory): void {
-    if (!this.#isSealed && (this.#lastIn[id] ?? CLOSED) === CLOSED) this.#lastIn[id] = NO_CHILD
+    if (!this.#isSealed && this.#lastIn.at(id) === CLOSED) this.#lastIn.set(id, NO_CHILD)
     this.#made.set(id, directory)
     directory.unfoldBy(() => this.#makeThoseIn(id))
   }
@@ -154,10 +143,9 @@ export class LazyDirectories {
 
   #makeThoseIn(id: number): Directory[] {
     const made: Directory[] = []
-    for (let each = this.#lastIn[id] as number; each > 0; each = this.#before[each] as number) {
+    for (let each = this.#lastIn.at(id); each > 0; each = this.#before.at(each))
       made.push(this.#makeOne(each))
-    }
-    this.#lastIn[id] = CLOSED
+    this.#lastIn.set(id, CLOSED)
     if (this.#isSealed) this.#made.delete(id)
     this.#left -= made.length
     this.#forgetIfEmpty()
@@ -173,45 +161,28 @@ export class LazyDirectories {
     directory.owner = records.ownerAt(place)
     const files = records.filesAt(place)
     if (files !== '') directory.takePacked(files)
-    this.#ids[wd - this.#firstWd] = 0
+    this.#ids.set(wd - this.#firstWd, 0)
     this.#tree.setWatch(directory, wd)
-    if (!this.#isSealed || (this.#lastIn[id] as number) > 0) this.#openFor(id, directory)
+    if (!this.#isSealed || this.#lastIn.at(id) > 0) this.#openFor(id, directory)
     return directory
   }
 
   #placeOf(id: number): number {
-    return (this.#places[id] as number) - 1
+    return this.#places.at(id) - 1
   }
 
   #idOf(wd: number): number {
-    return this.#ids[wd - this.#firstWd] ?? 0
+    return this.#ids.at(wd - this.#firstWd)
   }
 
   #forgetIfEmpty(): void {
     if (this.#isSealed && this.#left === 0) this.#tree.forgetLazy(this)
   }
 
-  #reserve(id: number): void {
-    if (id > this.#mostId) this.#mostId = id
-    if (id < this.#places.length) return
-    this.#places = extended(this.#places, id)
-    this.#lastIn = extended(this.#lastIn, id)
-    this.#before = extended(this.#before, id)
-  }
-
   // The kernel numbers watches in the order of their adding: where it does not, the array would be all holes.
-  #reserveWd(wd: number): boolean {
+  #hasSlotFor(wd: number): boolean {
     if (this.#firstWd === 0) this.#firstWd = Math.max(this.#leastWd, wd - SLACK)
     const slot = wd - this.#firstWd
-    if (slot < 0 || slot > 4 * (this.#left + 1024)) return false
-    if (slot >= this.#ids.length) this.#ids = extended(this.#ids, slot)
-    return true
+    return slot >= 0 && slot <= 4 * (this.#left + 1024)
   }
-}
-
-/** Returns the array with room for this index, and much more: unwritten pages take no memory, and {@link LazyDirectories.seal} gives the rest back. */
-function extended(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(Math.max(4096, 4 * index))
-  longer.set(array)
-  return longer
 }

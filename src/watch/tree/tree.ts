@@ -1,7 +1,7 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
 import type { Expansions } from '../report/expansions.ts'
-import type { Chunk } from '../scan/chunk.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
+import type { Listing } from '../scan/listing.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
@@ -90,8 +90,8 @@ export class Tree {
   }
 
   /** See {@link LazyDirectories.isAsKept}. */
-  isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
-    return this.#lazy.some((lazy) => lazy.isAsKept(parentWd, chunk, at))
+  isAsKept(parentWd: number, listing: Listing): boolean {
+    return this.#lazy.some((lazy) => lazy.isAsKept(parentWd, listing))
   }
 
   /** Forgets lazy directories that are all made. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Chunk, FILES_BYTES, NAME_BYTES, SIZE, SUBDIRS_BYTES } from '../../../src/watch/scan/chunk.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
+import { type Listing, listingsIn } from '../../../src/watch/scan/listing.ts'
 import { unpackString } from '../../../src/watch/scan/packed_entries.ts'
 import { KeptRecords } from '../../../src/watch/tree/kept_records.ts'
 import { type RecordSpec, recordsOf } from '../scan/records.ts'
@@ -50,16 +50,10 @@ const MANY: RecordSpec[] = [
   },
 ]
 
-function chunkOf(...specs: RecordSpec[]): { chunk: Chunk; at: number[] } {
-  const chunk = new Chunk(recordsOf(specs))
-  const at: number[] = []
-  for (let next = 0; next < chunk.bytes.length; next += chunk.i32[(next + SIZE) >> 2] as number) at.push(next)
-  return { chunk, at }
-}
+const listed = (...specs: RecordSpec[]): Listing[] => [...listingsIn(recordsOf(specs))]
 
 function keep(records: KeptRecords, ...specs: RecordSpec[]): number[] {
-  const { chunk, at } = chunkOf(...specs)
-  return at.map((each) => records.keep(chunk, each) as number)
+  return listed(...specs).map((listing) => records.keep(listing) as number)
 }
 
 const filesOf = (packed: string) =>
@@ -85,10 +79,10 @@ test('what was kept is as it came', () => {
 test('another walk has found the same, whatever the numbers of its listings', () => {
   const records = new KeptRecords()
   const places = keep(records, ...MANY)
-  const { chunk, at } = chunkOf(...MANY.map((spec) => ({ ...spec, id: 100, parent: 50 })))
+  const again = listed(...MANY.map((spec) => ({ ...spec, id: 100, parent: 50 })))
   for (const [i, place] of places.entries())
-    for (const [j, each] of at.entries())
-      expect(records.isSame(place, chunk, each), `${i} ${j}`).toBe(i === j)
+    for (const [j, listing] of again.entries())
+      expect(records.isSame(place, listing), `${i} ${j}`).toBe(i === j)
 })
 
 test.each<[string, Partial<RecordSpec>]>([
@@ -98,11 +92,9 @@ test.each<[string, Partial<RecordSpec>]>([
   ['inode number', { ino: 78 }],
   ['upper half of the inode number', { ino: 77 + 2 ** 32 }],
   ['mount', { mountId: 4 }],
-  ['device', { device: [8, 2] }],
   ['mode', { mode: 0o40700 }],
   ['owner', { uid: 0 }],
   ['group', { gid: 0 }],
-  ['flags', { flags: 8 }],
   ['file', { entries: [['f', file(5)]] }],
   [
     'inode number of a file',
@@ -116,31 +108,48 @@ test.each<[string, Partial<RecordSpec>]>([
   ['subdirectory', { entries: [...(ONE.entries ?? []), ['d', folder(6)]] }],
 ])('one with another %s is not the same', (_, other) => {
   const records = new KeptRecords()
-  const place = keep(records, ONE)[0] as number
-  const { chunk } = chunkOf({ ...ONE, ...other })
-  expect(records.isSame(place, chunk, 0)).toBe(false)
+  const [itself, changed] = listed(ONE, { ...ONE, ...other }) as [Listing, Listing]
+  const place = records.keep(itself) as number
+  expect(records.isSame(place, changed)).toBe(false)
   // Nor is this one the same as that.
-  const { chunk: itself } = chunkOf(ONE)
-  expect(records.isSame(keep(records, { ...ONE, ...other })[0] as number, itself, 0)).toBe(false)
-  expect(records.isSame(place, itself, 0)).toBe(true)
+  const others = new KeptRecords()
+  expect(others.isSame(others.keep(changed) as number, itself)).toBe(false)
+  expect(records.isSame(place, itself)).toBe(true)
 })
 
 test('each bit of what is told counts', () => {
   const records = new KeptRecords()
-  const spec: RecordSpec = { ...ONE, entries: [...(ONE.entries ?? []), ['d', folder(6)]] }
-  const place = keep(records, spec)[0] as number
-  const { chunk } = chunkOf(spec)
-  const lengths = [NAME_BYTES, FILES_BYTES, SUBDIRS_BYTES].map((offset) => chunk.i32[offset >> 2] as number)
-  const end = 80 + lengths.reduce((sum, length) => sum + length, 0)
-  // From the watch on: but for an error, of which none is kept, and the counts of what is told by its bytes.
-  const counts = [16, 17, 18, 19, 64, 65, 66, 67, 72, 73, 74, 75]
-  for (let i = 12; i < end; i++) {
-    if (counts.includes(i)) continue
-    chunk.bytes[i] = (chunk.bytes[i] as number) ^ 1
-    expect(records.isSame(place, chunk, 0), `byte ${i}`).toBe(false)
-    chunk.bytes[i] = (chunk.bytes[i] as number) ^ 1
+  const bytes = recordsOf([{ ...ONE, entries: [...(ONE.entries ?? []), ['d', folder(6)]] }])
+  const [listing] = [...listingsIn(bytes)] as [Listing]
+  const place = records.keep(listing) as number
+  const end = 80 + listing.nameBytes + listing.filesBytes + listing.subdirectoriesBytes
+  // From the watch on: but for error and flags, the device, the upper bytes of a length that is 255 at most, and the counts of what is told by its bytes.
+  const leftOut = [16, 20, 40, 44, 64, 72].flatMap((word) => [word, word + 1, word + 2, word + 3])
+  leftOut.push(61, 62, 63)
+  const flip = (i: number, bit: number) => {
+    bytes[i] = (bytes[i] as number) ^ bit
   }
-  expect(records.isSame(place, chunk, 0)).toBe(true)
+  for (let i = 12; i < end; i++) {
+    if (leftOut.includes(i)) continue
+    flip(i, 1)
+    expect(records.isSame(place, listing), `byte ${i}`).toBe(false)
+    flip(i, 1)
+  }
+  // The name's flag.
+  flip(20, 4)
+  expect(records.isSame(place, listing)).toBe(false)
+  flip(20, 4)
+  expect(records.isSame(place, listing)).toBe(true)
+})
+
+test('directories of more owners than there is room for, and one of too many files, are not kept', () => {
+  const records = new KeptRecords()
+  const owners = Array.from({ length: 4097 }, (_, uid) => ({ ...ONE, uid }))
+  const places = listed(...owners).map((listing) => records.keep(listing))
+  expect(places.indexOf(undefined)).toBe(4096)
+  expect(records.isSame(places[4095] as number, listed({ ...ONE, uid: 4095 })[0] as Listing)).toBe(true)
+  const files = Array.from({ length: 5000 }, (_, i): [string, Entry] => [`${i}`.padStart(255, 'f'), file(i)])
+  expect(keep(new KeptRecords(), { ...ONE, entries: files })).toEqual([undefined])
 })
 
 test('more than a block of them, and one that is longer than a block', () => {
@@ -158,10 +167,10 @@ test('more than a block of them, and one that is longer than a block', () => {
   ]
   const places = keep(records, ...specs)
   records.seal()
-  const { chunk, at } = chunkOf(...specs)
+  const again = listed(...specs)
   for (const [i, place] of places.entries()) {
     expect([records.nameAt(place), records.inoAt(place)]).toEqual([specs[i]?.name, specs[i]?.ino])
-    expect(records.isSame(place, chunk, at[i] as number)).toBe(true)
+    expect(records.isSame(place, again[i] as Listing)).toBe(true)
   }
   expect(filesOf(records.filesAt(places[3000] as number))).toHaveLength(40_000)
 })

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import { UnchangedDirectories } from '../../../src/watch/diff/snapshot/unchanged_directories.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { BOUNDARY, type RecordSpec, recordsOf } from '../scan/records.ts'
+import { BOUNDARY, type RecordSpec, recordsOf, VANISHED } from '../scan/records.ts'
 
 const file = (ino: number): Entry => ({ kind: 'file', ino })
 
@@ -92,12 +93,22 @@ test('what there is more to than a directory is left', () => {
     { id: 3, parent: 0, name: 'unwatched', wd: -28 },
     { id: 4, parent: 0, name: 'mount', flags: BOUNDARY },
     { id: 5, parent: 0, name: 'elsewhere', wd: 20 },
+    { id: 10, parent: 0, name: 'changing', wd: 16, flags: VANISHED },
     { id: 6, parent: 0, name: 'again', wd: 11 },
     { id: 7, parent: 2, name: 'below what was left', wd: 13 },
     { id: 8, parent: 1, name: 'below what was taken', wd: 15 },
     { id: 9, parent: 8, name: 'far', wd: 1_000_000 },
   ]
-  const others = ['unreadable', 'unwatched', 'mount', 'elsewhere', 'again', 'below what was left', 'far']
+  const others = [
+    'unreadable',
+    'unwatched',
+    'mount',
+    'elsewhere',
+    'changing',
+    'again',
+    'below what was left',
+    'far',
+  ]
   expect(left(records)).toEqual(others)
 })
 
@@ -128,6 +139,22 @@ test('of one walk after the other, and one that found nothing', () => {
   tree.drop(first.top)
   expect(pathsIn(tree, second.top)).toHaveLength(5)
 })
+
+test.each([1, 2])(
+  'directories with the same watches are as kept if they lie on the same mount (%d of 1)',
+  (mountId) => {
+    const tree = new Tree()
+    sealedWith(tree)
+    const walk = new UnchangedDirectories(tree)
+    // r/a, as a bind mount elsewhere shows it.
+    const records: RecordSpec[] = [
+      { id: 0, name: '', ino: 101, wd: 11, entries: [['f', file(7)]] },
+      { id: 1, parent: 0, name: 'b', ino: 102, wd: 12 },
+    ]
+    const left = [...listingsIn(recordsOf(records.map((record) => ({ ...record, mountId }))))]
+    expect(left.map((listing) => walk.take(listing))).toEqual([false, mountId === 1])
+  },
+)
 
 test('many, in no order', () => {
   const tree = new Tree()

@@ -1,5 +1,4 @@
-import type { Chunk } from '../../scan/chunk.ts'
-import type { Taker } from '../../scan/listing.ts'
+import type { Listing, Taker } from '../../scan/listing.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 
@@ -10,19 +9,18 @@ import type { Tree } from '../../tree/tree.ts'
 export class UnchangedDirectories implements Taker {
   readonly #tree: Tree
   // The wds by the id of the listing.
-  #wds = new Int32Array(4096)
+  #wds: number[] = []
   readonly #unchanged = new Set<number>()
 
   constructor(tree: Tree) {
     this.#tree = tree
   }
 
-  take(chunk: Chunk, at: number): boolean {
-    const wd = chunk.wdAt(at)
-    const parent = chunk.parentAt(at)
-    this.#note(chunk.idAt(at), wd)
-    if (parent < 0 || !chunk.isPlainAt(at)) return false
-    if (!this.#tree.isAsKept(this.#wds[parent] as number, chunk, at)) return false
+  take(listing: Listing): boolean {
+    const { id, parent, wd } = listing
+    this.#wds[id] = wd
+    if (parent === undefined || !listing.isPlain) return false
+    if (!this.#tree.isAsKept(this.#wds[parent] as number, listing)) return false
     this.#unchanged.add(wd)
     return true
   }
@@ -41,15 +39,6 @@ export class UnchangedDirectories implements Taker {
 
   /** Begins a walk: ids count from 0 again. */
   begin(): void {
-    this.#wds.fill(0)
-  }
-
-  #note(id: number, wd: number): void {
-    if (id >= this.#wds.length) {
-      const longer = new Int32Array(2 * id)
-      longer.set(this.#wds)
-      this.#wds = longer
-    }
-    this.#wds[id] = wd
+    this.#wds = []
   }
 }
