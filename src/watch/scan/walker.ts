@@ -56,7 +56,11 @@ export class Walker {
    * @returns the listings; undefined: the walk goes on
    * @throws {InotifyError} as {@link walk} rejects
    */
-  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: Patience): Listing[] | undefined {
+  walkAhead(
+    requests: readonly WalkRequest[],
+    watching: Watching,
+    patience: Patience,
+  ): readonly Listing[] | undefined {
     if (this.#closed) throw closedError()
     const { inotify, mask } = watching
     let error = 0

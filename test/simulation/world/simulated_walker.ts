@@ -65,7 +65,11 @@ export class SimulatedWalker implements TreeWalker {
   }
 
   /** @param patience of which a tenth are steps: see {@link Patience} */
-  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: Patience): Listing[] | undefined {
+  walkAhead(
+    requests: readonly WalkRequest[],
+    watching: Watching,
+    patience: Patience,
+  ): readonly Listing[] | undefined {
     const start = (take: (listing: Listing) => void) =>
       this.#start({ requests, take, watching, taker: undefined, rest: 0, most: 0 })
     const wait = () => {

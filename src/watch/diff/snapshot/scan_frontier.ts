@@ -45,7 +45,7 @@ export class ScanFrontier {
         const target = snapshot.isResolved ? await this.#cross(snapshot, found) : undefined
         if (target !== undefined) others.push(target)
       } else if (found.isRead) {
-        level.push(...this.#levelBelow(found))
+        level.push(...this.levelBelow(found))
         if (!snapshot.isResolved) continue
         if (!this.#context.rules.followsLinks) continue
         found.links = new Map()
@@ -61,12 +61,12 @@ export class ScanFrontier {
   }
 
   /** Yields directories that the walker does not go into by itself, since some of them may be ignored. */
-  *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
+  *levelBelow(found: SnapshotDir, entries = found.entries): Generator<ScanTarget> {
     const { recursive, hidesSome } = this.#context.rules
     const isLook = found.target?.isLook === true
     if (!recursive || !(hidesSome || isLook)) return
     const { place, listing, mount } = found
-    for (const [name, entry] of found.entries) {
+    for (const [name, entry] of entries) {
       if (entry.kind !== 'directory' || !found.covers(name)) continue
       if (isLook && this.#isAsBelieved(found, name, entry)) continue
       yield { place: placeBelow(place, name, listing?.ino), name, parent: found, mount, isBase: false }

@@ -10,7 +10,7 @@ import { type Directory, isLinkBase, WatchedMount } from '../../tree/directory.t
 import type { DiffContext } from '../context.ts'
 import { ScanFrontier } from './scan_frontier.ts'
 import { Snapshot } from './snapshot.ts'
-import { type Place, placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
+import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
 
 /** Leaves directories out of a snapshot, since all is known of them. */
 export interface LeftOut extends Taker {
@@ -132,50 +132,35 @@ export class Scanner {
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
   scanAhead(root: string, watching: Watching, patience: Patience): boolean {
+    const { recursive, hidesSome } = this.#context.rules
     const mount = new WatchedMount('inotify', '', 0)
-    const places = (next: readonly Place[]) =>
-      next.map((place) => this.request({ place, name: '', parent: undefined, mount, isBase: false }, {}))
-    const top = [this.#placeOfRoot(root)]
-    let mountId: number | undefined
+    const top = { place: this.#placeOfRoot(root), name: root, parent: undefined, mount, isBase: false }
+    const snapshot = this.begin()
     this.#walker.hold()
     try {
-      for (let next = top; next.length > 0; ) {
-        const found = this.#walker.walkAhead(places(next), watching, patience)
-        if (found === undefined) return false
-        patience.count(found.length)
-        if (next === top && found[0] !== undefined) assertWatched(found[0], root)
-        mountId ??= found[0]?.mountId
-        const below = this.#placesBelow(next, found, mountId, patience)
-        if (below === undefined) return false
+      for (let next: readonly ScanTarget[] = [top]; next.length > 0; ) {
+        const requests = next.map((target) => this.request(target, {}))
+        const listings = this.#walker.walkAhead(requests, watching, patience)
+        if (listings === undefined) return false
+        patience.count(listings.length)
+        if (next[0] === top && listings[0] !== undefined) assertWatched(listings[0], root)
+        // The walker has gone into all by itself.
+        if (!recursive || !hidesSome) return true
+        snapshot.begin(next)
+        const below: ScanTarget[] = []
+        for (const listing of listings) {
+          const found = snapshot.take(listing)
+          if (patience.rest() <= 0) return false
+          if (!found?.isRead || found.isOnOtherMount) continue
+          // Files need not be asked about: the scan does that.
+          below.push(...this.#frontier.levelBelow(found, found.visible(listing.subdirectories())))
+        }
         next = below
       }
       return true
     } finally {
       this.#walker.release()
     }
-  }
-
-  /** Returns the directories one level below, if the walker does not go into them by itself: see {@link ScanFrontier}. undefined: that takes too long. */
-  #placesBelow(
-    places: readonly Place[],
-    found: readonly Listing[],
-    mountId: number | undefined,
-    patience: Patience,
-  ): Place[] | undefined {
-    const { rules } = this.#context
-    const below: Place[] = []
-    if (!rules.recursive || !rules.hidesSome) return below
-    for (const listing of found) {
-      if (patience.rest() <= 0) return undefined
-      const place = places[listing.id]
-      // Another mount is listed by itself.
-      if (place === undefined || listing.error !== 0 || listing.isBoundary || listing.mountId !== mountId)
-        continue
-      const path = place.rel === '' ? place.root : joined(place.root, place.rel)
-      for (const name of listing.subdirectories().keys())
-        if (!rules.hides(joined(path, name), 'directory')) below.push(placeBelow(place, name, listing.ino))
-    }
-    return below
   }
 
   #placeOfRoot(root: string): Place {
@@ -240,5 +225,3 @@ function assertWatched({ error, wd }: Listing, path: string): void {
   if (error < 0) throw openError(error, path)
   if (wd < 0) throw new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
 }
-
-const joined = (directory: string, name: string) => (directory === '/' ? `/${name}` : `${directory}/${name}`)

@@ -81,7 +81,7 @@ export class SnapshotDir {
 
   /** The entries seen in it, but for ignored ones. */
   get entries(): Entries {
-    this.#entries ??= this.#visible(this.listing?.entries() ?? new Map())
+    this.#entries ??= this.visible(this.listing?.entries() ?? new Map())
     return this.#entries
   }
 
@@ -141,7 +141,8 @@ export class SnapshotDir {
     return `${this.path === '/' ? '' : this.path}/${name}`
   }
 
-  #visible(entries: Entries): Entries {
+  /** Returns entries of it without ignored ones. */
+  visible(entries: Entries): Entries {
     if (!this.#rules.hidesSome) return entries
     for (const [name, { kind }] of entries) {
       if (this.#rules.hides(this.pathTo(name), kind)) entries.delete(name)
