@@ -4,13 +4,12 @@ import type { Change } from '../report/change.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
-import type { LazyDirectories } from '../tree/lazy_directories.ts'
 import type { DiffContext } from './context.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
 import { forgetNumbers, learnNumbers } from './passing_numbers.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
-import { type LeftOut, Scanner } from './snapshot/scanner.ts'
+import { Scanner } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
@@ -62,22 +61,16 @@ export class Rescan {
     const snapshot = this.scanner.begin()
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
-    const found = (listing: Listing) => {
-      const isRoot = listing.parent === undefined && snapshot.directories.length === 0 && pieces.length === 0
-      if (lazy === undefined || !isRoot || listing.error !== 0 || listing.wd <= 0) return false
-      snapshot.take(listing)
-      take()
-      lazy.open(listing.id, top)
-      return true
-    }
     const progress = () => {
+      const [root] = snapshot.directories
+      const isRoot = lazy !== undefined && pieces.length === 0 && root?.listing?.isPlain === true
       // The ends of links are not known before all has been walked.
-      if (snapshot.directories.length >= PIECE && !rules.followsLinks) take()
+      if (isRoot || (snapshot.directories.length >= PIECE && !rules.followsLinks)) take()
+      if (isRoot) lazy.open(0, top)
     }
     try {
       const target = this.scanner.target(snapshot, top)
-      const leftOut = lazy && untilNext(lazy)
-      await this.scanner.extend(snapshot, [target], { found, leftOut, progress })
+      await this.scanner.extend(snapshot, [target], { leftOut: lazy, progress })
     } finally {
       lazy?.seal()
     }
@@ -231,19 +224,6 @@ export class Rescan {
 
 function wasFound({ directories }: Snapshot): boolean {
   return directories.some(({ parent, listing }) => parent === undefined && listing?.error === 0)
-}
-
-/** Leaves out directories of the first walk only, and not of the walks that follow it. */
-function untilNext(lazy: LazyDirectories): LeftOut {
-  let walks = 0
-  return {
-    begin: () => {
-      if (++walks > 1) lazy.seal()
-    },
-    take: (listing) => walks === 1 && lazy.take(listing),
-    directoryOf: (id) => (walks === 1 ? lazy.directoryOf(id) : undefined),
-    has: () => false,
-  }
 }
 
 /** Notes that the known entries of these mounts may change from now on, other than by a poll. */

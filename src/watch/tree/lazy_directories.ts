@@ -38,6 +38,7 @@ export class LazyDirectories {
   readonly #ids = new Integers()
   #firstWd = 0
   #left = 0
+  #hasBegun = false
   #isSealed = false
   // By id: directories with children that are not made yet, or may get some before the walk has ended.
   readonly #made = new Map<number, Directory>()
@@ -45,6 +46,12 @@ export class LazyDirectories {
   constructor(tree: Keeper, leastWd: number) {
     this.#tree = tree
     this.#leastWd = leastWd
+  }
+
+  /** Notes that a walk begins. Only the first is taken in: ids count from 0 again in the next. */
+  begin(): void {
+    if (this.#hasBegun) this.seal()
+    this.#hasBegun = true
   }
 
   /** Notes that a directory of which nothing was known has been listed: the directories in it need not be made yet. */
@@ -56,7 +63,8 @@ export class LazyDirectories {
   /** Takes a listing in, and returns true, if it holds nothing but a directory that nobody knew. */
   take(listing: Listing): boolean {
     const { id, parent, wd } = listing
-    if (parent === undefined || this.#lastIn.at(parent) === CLOSED || !listing.isPlain) return false
+    if (this.#isSealed || parent === undefined || !listing.isPlain) return false
+    if (this.#lastIn.at(parent) === CLOSED) return false
     // A directory with a known wd was found elsewhere before: it has moved.
     if (!this.#hasSlotFor(wd) || this.#tree.hasWatch(wd)) return false
     const place = this.#records.keep(listing)
@@ -90,8 +98,14 @@ export class LazyDirectories {
     return this.#firstWd + this.#ids.length - 1
   }
 
-  /** Returns the directory of a listing, made now if it is not yet. Valid until the walk has ended. */
+  /** Returns false: no directory that was known before is left out. */
+  has(): boolean {
+    return false
+  }
+
+  /** Returns the directory of a listing, made now if it is not yet; undefined once the walk has ended. */
   directoryOf(id: number): Directory | undefined {
+    if (this.#isSealed) return undefined
     if (this.#places.at(id) !== 0) this.#makeUpTo(id)
     return this.#made.get(id)
   }

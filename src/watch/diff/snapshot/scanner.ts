@@ -30,9 +30,7 @@ export interface ScanOptions {
   /** ms since the epoch: where no stat is kept, entries unchanged since then are listed as if they had not been looked at. */
   since?: number
   leftOut?: LeftOut | undefined
-  /** Called with each directory as soon as it is found. Returns true if it has handled the listing. */
-  found?: ((listing: Listing) => boolean) | undefined
-  /** Called after each listing that `found` has not handled. */
+  /** Called after each listing that was added to the snapshot. */
   progress?: (() => void) | undefined
 }
 
@@ -104,7 +102,6 @@ export class Scanner {
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []
       const take = (listing: Listing) => {
-        if (options.found?.(listing)) return
         const { parent } = listing
         const above = parent === undefined || snapshot.has(parent) ? undefined : leftOut?.directoryOf(parent)
         if (parent !== undefined && above !== undefined) this.#adopt(snapshot, parent, above)
