@@ -1,4 +1,4 @@
-import type { Listing, Taker } from './listing.ts'
+import type { Listing } from './listing.ts'
 
 type Take = (listing: Listing) => void
 
@@ -49,17 +49,15 @@ export class AheadWalks {
   }
 
   /** Hands over all listings of a walk made ahead with these requests; false: there is none. Rejects as the walk does, and with what `take` throws. */
-  async tell(requests: Buffer, take: Take, taker: Taker | undefined): Promise<boolean> {
+  async tell(requests: Buffer, take: Take): Promise<boolean> {
     const walk = this.#walks.find((each) => each.requests.equals(requests))
     this.#walks = this.#walks.filter((each) => each !== walk)
     // A walk with other requests goes on to its end: its caller would take a part of it for all there is.
     await ended(this.#walks)
     if (walk === undefined) return false
-    walk.take = (listing) => {
-      if (!taker?.take(listing)) take(listing)
-    }
+    walk.take = take
     try {
-      for (const listing of walk.kept.splice(0)) walk.take(listing)
+      for (const listing of walk.kept.splice(0)) take(listing)
     } catch (error) {
       this.#cancel()
       await ended([walk])

@@ -190,16 +190,9 @@ export class Listing {
 /** The directory that a root's path leads to. */
 export type RootFinding = Pick<Listing, 'error' | 'isShort' | 'isGone' | 'identity' | 'ino'>
 
-/** Takes the listings that it can, of which it keeps no object; the others go on. */
-export interface Taker {
-  take(listing: Listing): boolean
-}
-
-/** The listings in a buffer of records that the taker leaves, in their order: a directory comes before those in it. */
-export function* listingsIn(records: Buffer, taker?: Taker): Generator<Listing> {
+/** The listings in a buffer of records, in their order: a directory comes before those in it. */
+export function* listingsIn(records: Buffer): Generator<Listing> {
   const chunk = new record.Chunk(records)
-  for (let at = 0; at < records.length; at += chunk.i32[(at + record.SIZE) >> 2] as number) {
-    const listing = new Listing(chunk, at)
-    if (!taker?.take(listing)) yield listing
-  }
+  for (let at = 0; at < records.length; at += chunk.i32[(at + record.SIZE) >> 2] as number)
+    yield new Listing(chunk, at)
 }

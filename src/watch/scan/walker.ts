@@ -7,7 +7,7 @@ import { textOf } from '../../name_key.ts'
 import type { Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import { AheadWalks } from './ahead_walks.ts'
-import { type Listing, listingsIn, type Taker } from './listing.ts'
+import { type Listing, listingsIn } from './listing.ts'
 import type { Patience } from './patience.ts'
 import { RequestEncoder, type WalkRequest } from './walk_request.ts'
 
@@ -28,23 +28,22 @@ export class Walker {
   readonly #ahead = new AheadWalks(() => this.cancel())
 
   /**
-   * Calls `take` for each directory found that the taker has not, a directory before those in it, and resolves when there are no more.
+   * Calls `take` for each directory found, a directory before those in it, and resolves when there are no more.
    * Rejects with InotifyError: EBADF closed, EAGAIN no thread is to be had, EBUSY; and with what `take` throws.
    */
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
     watching?: Watching,
-    taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return
     if (this.#closed) throw closedError()
     if (!this.#ahead.isNone) {
       const packed = Buffer.from(this.#encoder.encode(requests))
-      if (await this.#ahead.tell(packed, take, taker)) return
+      if (await this.#ahead.tell(packed, take)) return
     }
     const queue = watching?.inotify[nativeQueue] ?? null
-    await this.#walk(requests, take, taker, (native, packed, onRecords) =>
+    await this.#walk(requests, take, (native, packed, onRecords) =>
       native.walk(queue, watching?.mask ?? 0, packed, onRecords),
     )
   }
@@ -65,7 +64,7 @@ export class Walker {
     const { inotify, mask } = watching
     let error = 0
     const start = (take: (listing: Listing) => void) =>
-      this.#walk(requests, take, undefined, (native, packed, onRecords) => {
+      this.#walk(requests, take, (native, packed, onRecords) => {
         error = native.walk(inotify[nativeQueue], mask, packed, onRecords)
         return error
       })
@@ -95,7 +94,7 @@ export class Walker {
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
     const take = (listing: Listing) => void found.push(listing)
-    await this.#walk(requests, take, undefined, (native, packed, onRecords) =>
+    await this.#walk(requests, take, (native, packed, onRecords) =>
       native.walk(null, 0, packed, onRecords, Math.ceil(first), Math.ceil(most)),
     )
     return found
@@ -132,7 +131,6 @@ export class Walker {
   async #walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    taker: Taker | undefined,
     start: (native: NativeWalker, packed: Buffer, onRecords: RecordsCallback) => number,
   ): Promise<void> {
     if (this.#closed) throw closedError()
@@ -148,7 +146,7 @@ export class Walker {
       const onRecords = (chunk: Buffer, done: boolean) => {
         try {
           if (failure === undefined && !this.#closed) {
-            for (const listing of listingsIn(chunk, taker)) take(listing)
+            for (const listing of listingsIn(chunk)) take(listing)
           }
         } catch (error) {
           failure = { error }

@@ -1,7 +1,7 @@
 import type { Watching } from '../../../src/watch/inotify_instance.ts'
 import { closedError } from '../../../src/watch/report/watch_error.ts'
 import { AheadWalks } from '../../../src/watch/scan/ahead_walks.ts'
-import { type Listing, listingsIn, type Taker } from '../../../src/watch/scan/listing.ts'
+import { type Listing, listingsIn } from '../../../src/watch/scan/listing.ts'
 import type { Patience } from '../../../src/watch/scan/patience.ts'
 import { RequestEncoder, type WalkRequest } from '../../../src/watch/scan/walk_request.ts'
 import type { TreeWalker } from '../../../src/watch/system.ts'
@@ -18,7 +18,6 @@ interface Job {
   requests: readonly WalkRequest[]
   watching: Watching | undefined
   take: (listing: Listing) => void
-  taker: Taker | undefined
   resolve: () => void
   reject: (error: unknown) => void
   failure?: { error: unknown }
@@ -57,11 +56,10 @@ export class SimulatedWalker implements TreeWalker {
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
     watching?: Watching,
-    taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return
-    if (!this.#ahead.isNone && (await this.#ahead.tell(packed(requests), take, taker))) return
-    await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
+    if (!this.#ahead.isNone && (await this.#ahead.tell(packed(requests), take))) return
+    await this.#start({ requests, take, watching, rest: 0, most: 0 })
   }
 
   /** @param patience of which a tenth are steps: see {@link Patience} */
@@ -71,7 +69,7 @@ export class SimulatedWalker implements TreeWalker {
     patience: Patience,
   ): readonly Listing[] | undefined {
     const start = (take: (listing: Listing) => void) =>
-      this.#start({ requests, take, watching, taker: undefined, rest: 0, most: 0 })
+      this.#start({ requests, take, watching, rest: 0, most: 0 })
     const wait = () => {
       for (let i = 0; i < patience.rest() / 10 && this.canStep; i++) this.step()
       if (this.canHandOver) this.handOver()
@@ -87,7 +85,7 @@ export class SimulatedWalker implements TreeWalker {
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
     const take = (listing: Listing) => void found.push(listing)
-    await this.#start({ requests, take, watching: undefined, taker: undefined, rest: first, most })
+    await this.#start({ requests, take, watching: undefined, rest: first, most })
     return found
   }
 
@@ -155,7 +153,7 @@ export class SimulatedWalker implements TreeWalker {
     if (job === undefined) return 'hands over nothing'
     try {
       if (job.failure === undefined && !this.#isClosed)
-        for (const listing of listingsIn(recordsOf(records), job.taker)) job.take(listing)
+        for (const listing of listingsIn(recordsOf(records))) job.take(listing)
     } catch (error) {
       job.failure = { error }
       this.cancel()

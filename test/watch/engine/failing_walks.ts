@@ -23,7 +23,6 @@ export function failingWalks(): { faults: Map<string, Fault>; tries: number[] } 
     requests,
     take,
     watching,
-    taker,
   ) {
     const unread = new Set<number>()
     const met: Fault[] = []
@@ -40,8 +39,7 @@ export function failingWalks(): { faults: Map<string, Fault>; tries: number[] } 
       }
       take(listing)
     }
-    // What is as it was is not asked of anybody.
-    await walk.call(this, requests, tamper, watching, faults.size > 0 ? undefined : taker)
+    await walk.call(this, requests, tamper, watching)
     tries.push(...met.map(() => performance.now()))
     // A server that takes its time.
     for (const { ms = 0 } of met) await sleep(ms)

@@ -16,8 +16,8 @@ export function stepping() {
   const control: { between: ((path: string) => void) | undefined } = { between: undefined }
   const openWalker = (): TreeWalker => {
     const walker = linux.openWalker()
-    const walk: TreeWalker['walk'] = async (requests, take, watching, taker) => {
-      if (control.between === undefined) return await walker.walk(requests, take, watching, taker)
+    const walk: TreeWalker['walk'] = async (requests, take, watching) => {
+      if (control.between === undefined) return await walker.walk(requests, take, watching)
       const steps: Step[] = requests.map((request) => ({ request, above: undefined }))
       for (let id = 0; id < steps.length; id++) {
         const { request, above } = steps[id] as Step
@@ -28,7 +28,8 @@ export function stepping() {
         for (const listing of found) {
           const isBoundary = above !== undefined && listing.error === 0 && listing.mountId !== above.mountId
           const place = above === undefined ? { id } : { id, parent: above.id, name: above.name }
-          take(seenAs(listing, { ...place, isBoundary }))
+          // Its record has another name: nobody may keep that.
+          take(seenAs(listing, { ...place, isBoundary, isPlain: false }))
           if (!request.recursive || listing.error !== 0 || isBoundary) continue
           for (const name of listing.subdirectories().keys()) {
             const below = { ...request, rel: rel === '' ? name : `${rel}/${name}`, parentIno: listing.ino }

@@ -22,7 +22,7 @@ function beginIn(tree: Tree, path = '/r') {
   const lazy = tree.beginLazy()
   lazy.open(0, top)
   const left = (records: readonly RecordSpec[]) =>
-    [...listingsIn(recordsOf(records), lazy)].map(({ name }) => name)
+    [...listingsIn(recordsOf(records))].filter((each) => !lazy.take(each)).map(({ name }) => name)
   return { top, mount, lazy, left }
 }
 

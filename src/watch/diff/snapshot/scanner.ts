@@ -2,7 +2,7 @@ import { InotifyError } from '../../../errors.ts'
 import { addHint } from '../../../inotify/limits.ts'
 import type { Watching } from '../../inotify_instance.ts'
 import { openError } from '../../report/watch_error.ts'
-import type { Listing, Taker } from '../../scan/listing.ts'
+import type { Listing } from '../../scan/listing.ts'
 import type { Patience } from '../../scan/patience.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
 import type { TreeWalker } from '../../system.ts'
@@ -13,7 +13,9 @@ import { Snapshot } from './snapshot.ts'
 import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
 
 /** Leaves directories out of a snapshot, since all is known of them. */
-export interface LeftOut extends Taker {
+export interface LeftOut {
+  /** Returns true if a directory is left out. */
+  take(listing: Listing): boolean
   /** Notes that another walk begins: the ids of listings count from 0 again. */
   begin(): void
   /** Returns a directory that was left out, by the id of its listing. */
@@ -102,6 +104,7 @@ export class Scanner {
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []
       const take = (listing: Listing) => {
+        if (leftOut?.take(listing)) return
         const { parent } = listing
         const above = parent === undefined || snapshot.has(parent) ? undefined : leftOut?.directoryOf(parent)
         if (parent !== undefined && above !== undefined) this.#adopt(snapshot, parent, above)
@@ -112,7 +115,7 @@ export class Scanner {
       snapshot.begin(next)
       leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
-      await this.#walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
+      await this.#walker.walk(requests, take, options.isPoll ? undefined : inotify.watching)
       const beyond = await this.#frontier.beyond(snapshot, fresh)
       others.push(...beyond.others)
       next = beyond.level

@@ -1,12 +1,13 @@
-import type { Listing, Taker } from '../../scan/listing.ts'
+import type { Listing } from '../../scan/listing.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
+import type { LeftOut } from './scanner.ts'
 
 /**
  * Leaves out of a scan the directories in which the walker has found just what the first walk did, byte for byte: of a large tree these are nearly
  * all, and no object is made of any of them. Only directories that had no event yet are still kept as the walk has found them.
  */
-export class UnchangedDirectories implements Taker {
+export class UnchangedDirectories implements LeftOut {
   readonly #tree: Tree
   // The wds by the id of the listing.
   #wds: number[] = []
