@@ -10,33 +10,27 @@ const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP])
 
 /** The walker's findings at one directory. */
 export class Listing {
+  /** Requests have the numbers from 0, directories found below them the next. */
+  readonly id: number
+  /** The id of the directory that this one is in; undefined for a request's own. */
+  readonly parent: number | undefined
+  /** The watch, 0: none was asked for, or -errno of inotify_add_watch(2). */
+  readonly wd: number
+  /** 0, or -errno of opening or reading it; then the entries are not all there are. */
+  readonly error: number
+  readonly #flags: number
   readonly #chunk: record.Chunk
   readonly #at: number
 
   constructor(chunk: record.Chunk, at: number) {
     this.#chunk = chunk
     this.#at = at
-  }
-
-  /** Requests have the numbers from 0, directories found below them the next. */
-  get id(): number {
-    return this.#int(record.ID)
-  }
-
-  /** The id of the directory that this one is in; undefined for a request's own. */
-  get parent(): number | undefined {
     const parent = this.#int(record.PARENT)
-    return parent === record.NO_PARENT ? undefined : parent
-  }
-
-  /** The watch, 0: none was asked for, or -errno of inotify_add_watch(2). */
-  get wd(): number {
-    return this.#int(record.WD)
-  }
-
-  /** 0, or -errno of opening or reading it; then the entries are not all there are. */
-  get error(): number {
-    return this.#int(record.ERROR)
+    this.id = this.#int(record.ID)
+    this.parent = parent === record.NO_PARENT ? undefined : parent
+    this.wd = this.#int(record.WD)
+    this.error = this.#int(record.ERROR)
+    this.#flags = this.#int(record.FLAGS)
   }
 
   /** True: the directory is not there any more, or is no directory. An event says so, or will. */
@@ -56,12 +50,12 @@ export class Listing {
 
   /** True: another mount begins here, and the directory was neither watched nor listed. */
   get isBoundary(): boolean {
-    return (this.#int(record.FLAGS) & record.BOUNDARY) !== 0
+    return (this.#flags & record.BOUNDARY) !== 0
   }
 
   /** True: a name vanished while the walker looked at it. The listing may not show where it went. */
   get isMoving(): boolean {
-    return (this.#int(record.FLAGS) & record.VANISHED) !== 0
+    return (this.#flags & record.VANISHED) !== 0
   }
 
   /** True: it is watched and was listed as a whole, and no other mount begins here. */
@@ -71,7 +65,7 @@ export class Listing {
 
   /** True: the directory is as it was last taken in, and its entries are left out; something below it has changed. */
   get isUnchanged(): boolean {
-    return (this.#int(record.FLAGS) & record.UNCHANGED) !== 0
+    return (this.#flags & record.UNCHANGED) !== 0
   }
 
   get ino(): number {
@@ -108,7 +102,7 @@ export class Listing {
   }
 
   get isAsciiNamed(): boolean {
-    return (this.#int(record.FLAGS) & record.NAME_IS_ASCII) !== 0
+    return (this.#flags & record.NAME_IS_ASCII) !== 0
   }
 
   /** The bytes of the entries that are no directories. */

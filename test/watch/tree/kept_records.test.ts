@@ -120,7 +120,8 @@ test.each<[string, Partial<RecordSpec>]>([
 test('each bit of what is told counts', () => {
   const records = new KeptRecords()
   const bytes = recordsOf([{ ...ONE, entries: [...(ONE.entries ?? []), ['d', folder(6)]] }])
-  const [listing] = [...listingsIn(bytes)] as [Listing]
+  const read = () => [...listingsIn(bytes)][0] as Listing
+  const listing = read()
   const place = records.keep(listing) as number
   const end = 80 + listing.nameBytes + listing.filesBytes + listing.subdirectoriesBytes
   // From the watch on: but for error and flags, the device, the upper bytes of a length that is 255 at most, and the counts of what is told by its bytes.
@@ -132,14 +133,14 @@ test('each bit of what is told counts', () => {
   for (let i = 12; i < end; i++) {
     if (leftOut.includes(i)) continue
     flip(i, 1)
-    expect(records.isSame(place, listing), `byte ${i}`).toBe(false)
+    expect(records.isSame(place, read()), `byte ${i}`).toBe(false)
     flip(i, 1)
   }
   // The name's flag.
   flip(20, 4)
-  expect(records.isSame(place, listing)).toBe(false)
+  expect(records.isSame(place, read())).toBe(false)
   flip(20, 4)
-  expect(records.isSame(place, listing)).toBe(true)
+  expect(records.isSame(place, read())).toBe(true)
 })
 
 test('directories of more owners than there is room for, and one of too many files, are not kept', () => {
