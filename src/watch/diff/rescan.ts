@@ -57,7 +57,7 @@ export class Rescan {
   async load(top: Directory, options: DiffOptions, confirm?: Confirm): Promise<RootFinding | undefined> {
     const { tree, rules } = this.#context
     bump([top])
-    const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy() : undefined
+    const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy(top) : undefined
     const snapshot = this.scanner.begin()
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
@@ -66,7 +66,7 @@ export class Rescan {
       const isRoot = lazy !== undefined && pieces.length === 0 && root?.listing?.isPlain === true
       // The ends of links are not known before all has been walked.
       if (isRoot || (snapshot.directories.length >= PIECE && !rules.followsLinks)) take()
-      if (isRoot) lazy.open(0, top)
+      if (isRoot) lazy.open()
     }
     try {
       const target = this.scanner.target(snapshot, top)

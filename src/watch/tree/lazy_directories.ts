@@ -26,9 +26,8 @@ interface Keeper {
  */
 export class LazyDirectories {
   readonly #tree: Keeper
-  // Watches below this one are not looked for here.
-  readonly #leastWd: number
-  #mount: WatchedMount | undefined
+  readonly #top: Directory
+  readonly #mount: WatchedMount
   readonly #records = new KeptRecords()
   // By the listing's id: 1 + the place of its record; the last child found in it; the child before it in its parent.
   readonly #places = new Integers()
@@ -43,9 +42,11 @@ export class LazyDirectories {
   // By id: directories with children that are not made yet, or may get some before the walk has ended.
   readonly #made = new Map<number, Directory>()
 
-  constructor(tree: Keeper, leastWd: number) {
+  /** @param top the directory in which the walk begins */
+  constructor(tree: Keeper, top: Directory) {
     this.#tree = tree
-    this.#leastWd = leastWd
+    this.#top = top
+    this.#mount = top.mount
   }
 
   /** Notes that a walk begins. Only the first is taken in: ids count from 0 again in the next. */
@@ -54,10 +55,9 @@ export class LazyDirectories {
     this.#hasBegun = true
   }
 
-  /** Notes that a directory of which nothing was known has been listed: the directories in it need not be made yet. */
-  open(id: number, directory: Directory): void {
-    this.#mount ??= directory.mount
-    if (directory.mount === this.#mount) this.#openFor(id, directory)
+  /** Notes that the top is known: the directories in it need not be made yet. */
+  open(): void {
+    this.#openFor(0, this.#top)
   }
 
   /** Takes a listing in, and returns true, if it holds nothing but a directory that nobody knew. */
@@ -75,7 +75,7 @@ export class LazyDirectories {
     this.#lastIn.set(id, NO_CHILD)
     this.#ids.set(wd - this.#firstWd, id)
     this.#left++
-    ;(this.#mount as WatchedMount).directories++
+    this.#mount.directories++
     this.#tree.retired.delete(wd)
     return true
   }
@@ -91,11 +91,6 @@ export class LazyDirectories {
     this.#isSealed = true
     for (const each of [this.#records, this.#places, this.#lastIn, this.#before, this.#ids]) each.seal()
     this.#forgetIfEmpty()
-  }
-
-  /** The highest wd that one of them has had. */
-  get mostWd(): number {
-    return this.#firstWd + this.#ids.length - 1
   }
 
   /** Returns false: no directory that was known before is left out. */
@@ -170,7 +165,7 @@ export class LazyDirectories {
     const records = this.#records
     const place = this.#placeOf(id)
     const wd = records.wdAt(place)
-    const directory = new Directory(records.nameAt(place), records.inoAt(place), this.#mount as WatchedMount)
+    const directory = new Directory(records.nameAt(place), records.inoAt(place), this.#mount)
     directory.isListed = true
     directory.owner = records.ownerAt(place)
     const files = records.filesAt(place)
@@ -195,7 +190,7 @@ export class LazyDirectories {
 
   // The kernel numbers watches in the order of their adding: where it does not, the array would be all holes.
   #hasSlotFor(wd: number): boolean {
-    if (this.#firstWd === 0) this.#firstWd = Math.max(this.#leastWd, wd - SLACK)
+    if (this.#firstWd === 0) this.#firstWd = Math.max(1, wd - SLACK)
     const slot = wd - this.#firstWd
     return slot >= 0 && slot <= 4 * (this.#left + 1024)
   }

@@ -20,7 +20,6 @@ export class Tree {
   readonly #cache: EntryCache
   // One inode has one wd, by however many paths it is watched: bind mounts, followed links, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
-  // In ascending order of their watches.
   readonly #lazy: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
@@ -81,10 +80,10 @@ export class Tree {
     return this.#byWd.has(wd) || this.#lazy.some((lazy) => lazy.hasWatch(wd))
   }
 
-  /** Returns the intake for what a walk finds below directories of which nothing is known. The intake before takes no more. */
-  beginLazy(): LazyDirectories {
+  /** Returns the intake for what a walk finds below a top of which nothing is known. The intake before takes no more. */
+  beginLazy(top: Directory): LazyDirectories {
     this.#lazy.at(-1)?.seal()
-    const lazy = new LazyDirectories(this, 1 + (this.#lazy.at(-1)?.mostWd ?? 0))
+    const lazy = new LazyDirectories(this, top)
     this.#lazy.push(lazy)
     return lazy
   }

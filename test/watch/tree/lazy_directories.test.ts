@@ -19,8 +19,8 @@ const RECORDS: RecordSpec[] = [
 function beginIn(tree: Tree, path = '/r') {
   const mount = new WatchedMount('inotify', '', 1)
   const top = tree.addRoot(path, mount)
-  const lazy = tree.beginLazy()
-  lazy.open(0, top)
+  const lazy = tree.beginLazy(top)
+  lazy.open()
   const left = (records: readonly RecordSpec[]) =>
     [...listingsIn(recordsOf(records))].filter((each) => !lazy.take(each)).map(({ name }) => name)
   return { top, mount, lazy, left }
