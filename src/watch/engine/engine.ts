@@ -147,14 +147,13 @@ export class Engine implements InotifyListener {
 
   /** See {@link InotifyListener}, as all that follows. */
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { events, rootMonitor, links, mountedFiles, pathWatches, reporter } = this.#rooms
+    const { events, rootMonitor, links, pathWatches, reporter } = this.#rooms
     await this.#queue.run(async () => {
       await this.#tell(await events.handle(batch, start, end))
       const hints = pathWatches.collect(batch, start, end)
       if (hints.size === 0) return
       await rootMonitor.takeEvents(hints)
       links.take(hints)
-      mountedFiles.take(hints)
     })
     await reporter.room()
   }
@@ -201,6 +200,7 @@ export class Engine implements InotifyListener {
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
     if (!this.#closed) await this.#rooms.mountedFiles.review()
+    if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()

@@ -20,10 +20,9 @@ export class Submounts {
     const { rootMonitor, links } = this.#context
     await rootMonitor.onMounts(points)
     for (const { parent, name } of this.#mountedFiles.placesOf(points)) this.#lookAt(parent, name)
-    links.onMounts(points)
-    this.#mountedFiles.onMounts()
     // Watched before it is looked at: a write between the two would be in neither.
-    await this.#mountedFiles.review()
+    await this.#mountedFiles.onMounts()
+    links.onMounts(points)
   }
 
   #lookAt(parent: Directory, name: string): void {

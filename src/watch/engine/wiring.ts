@@ -128,7 +128,6 @@ export function wire({
     followUp,
     files,
     links,
-    mountedFiles,
     rootMonitor,
     pollInterval,
   }

@@ -15,8 +15,6 @@ export interface PollContext extends ForestContext {
   readonly followUp: FollowUp
   readonly files: FileRoots
   readonly links: FollowedLinks
-  /** Files that are mounts of their own, below the roots. */
-  readonly mountedFiles: { readonly arePolled: boolean; poll(): Promise<void> }
   readonly rootMonitor: RootMonitor
   readonly pollInterval: PollInterval
 }

@@ -33,9 +33,9 @@ export class PollScope {
 
   /** Returns true if something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    const { forest, links, mountedFiles } = this.#context
+    const { forest, links } = this.#context
     for (const root of forest.standing()) if (isSought(root) || isPolled(root)) return true
-    return links.arePolled || mountedFiles.arePolled
+    return links.arePolled
   }
 
   /** Returns the present roots of which something is polled. */
@@ -55,8 +55,8 @@ export class PollScope {
 
   /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */
   isForWalkerAlone(): boolean {
-    const { forest, files, links, mountedFiles } = this.#context
-    if (!this.compares || files.arePolled || links.arePolled || mountedFiles.arePolled) return false
+    const { forest, files, links } = this.#context
+    if (!this.compares || files.arePolled || links.arePolled) return false
     const { bases, leftover } = this.directories()
     return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
   }

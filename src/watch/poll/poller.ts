@@ -90,7 +90,6 @@ export class Poller {
     await queue.run(async () => {
       await rootMonitor.lookAtFiles('poll')
       await links.poll()
-      await this.#context.mountedFiles.poll()
     })
     await reporter.room()
   }

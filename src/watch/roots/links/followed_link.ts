@@ -109,6 +109,9 @@ export class LinkHops {
   }
 }
 
+/** A file that is mounted over a name in a directory of the tree. It is followed as if the name were a symlink to it. */
+export class MountedFile extends FollowedLink {}
+
 const UNWATCHED: WatchedWay = { watched: [], paths: [], refused: undefined }
 
 /** Returns the real path of the link itself: the first symlink of its name, of which there may be others on the way. */
@@ -151,13 +154,14 @@ function differenceOf(
   return alterationOfFile(before, after, seenAt, doubtedSince)
 }
 
-/** Returns what is believed to be at the name of a link: a symlink that leads to no directory, or the directory. undefined: the link is gone. */
-export function believedAt(
-  tree: Tree,
-  { parent, name }: Pick<FollowedLink, 'parent' | 'name'>,
-): Entry | undefined {
+/**
+ * Returns what is believed to be at the name of a link: a symlink that leads to no directory, or the directory; of a {@link MountedFile} the file. undefined: the
+ * link is gone.
+ */
+export function believedAt(tree: Tree, link: Pick<FollowedLink, 'parent' | 'name'>): Entry | undefined {
+  const { parent, name } = link
   const entry = tree.isAttached(parent) ? tree.entriesOf(parent).get(name) : undefined
-  return entry !== undefined && isSymlink(entry) ? entry : undefined
+  return entry !== undefined && (isSymlink(entry) || link instanceof MountedFile) ? entry : undefined
 }
 
 /** Tells if the last look found a file at the end. */

@@ -10,12 +10,22 @@ import { Directory } from '../../tree/directory.ts'
 import type { RootsContext } from '../context.ts'
 import type { Hints } from '../path_watches.ts'
 import type { Way } from '../ways.ts'
-import { alterationOfEnd, believedAt, type FollowedLink, ledToFile, OF_FILE } from './followed_link.ts'
+import {
+  alterationOfEnd,
+  believedAt,
+  type FollowedLink,
+  ledToFile,
+  MountedFile,
+  OF_FILE,
+} from './followed_link.ts'
 import { hintsForLinks } from './link_index.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches } from './link_watches.ts'
 
 const AT_ONCE = 512
+
+/** The place of an entry. */
+export type Place = Pick<FollowedLink, 'parent' | 'name'>
 
 /**
  * The symlinks that are followed. What a link leads to can change without any event of the tree that the link is in: something on its way is renamed,
@@ -26,6 +36,7 @@ export class FollowedLinks {
   readonly #context: RootsContext
   readonly #watches: LinkWatches
   readonly #places = new LinkPlaces()
+  #mounted: ReadonlySet<MountedFile> = new Set()
   #sizeAtPrune = 0
   // ms since the epoch: when the last poll began.
   #polledAt = Number.NEGATIVE_INFINITY
@@ -53,6 +64,24 @@ export class FollowedLinks {
     )
     const there = links.filter((link) => this.#isThere(link) && this.#mayTell(link))
     await this.#lookUnlessShort(there, since)
+  }
+
+  /** Follows the files that are mounted over these names, and no other mounted files. */
+  async followMounted(places: Iterable<Place>): Promise<void> {
+    const mounted = new Set<MountedFile>()
+    const fresh: MountedFile[] = []
+    for (const { parent, name } of places) {
+      let file = this.#places.at(parent, name)
+      if (!(file instanceof MountedFile)) {
+        this.#forget(file)
+        file = this.#places.put(new MountedFile(parent, name))
+        fresh.push(file)
+      }
+      mounted.add(file)
+    }
+    for (const file of this.#mounted) if (!mounted.has(file)) this.#forget(file)
+    this.#mounted = mounted
+    await this.#lookUnlessShort(fresh, Number.POSITIVE_INFINITY)
   }
 
   /** Marks the links that events concern to be looked at. */
@@ -217,7 +246,7 @@ export class FollowedLinks {
     if (!isAsBelieved && isNews) this.#context.pending.work.look(parent, name)
     else if (!(believed instanceof Directory) && isReplaced) {
       const path = this.#context.tree.pathOf(parent, name)
-      const told = { type: altered ?? 'modify', path, kind: 'symlink', mask: hint } as const
+      const told = { type: altered ?? 'modify', path, kind: believed.kind, mask: hint } as const
       this.#context.reporter.report([{ ...told, source: hint === 0 ? source : 'inotify' }])
     }
   }
@@ -230,7 +259,7 @@ export class FollowedLinks {
     return seen === (believed instanceof Directory ? believed.ino : undefined)
   }
 
-  #isThere(link: Pick<FollowedLink, 'parent' | 'name'>): boolean {
+  #isThere(link: Place): boolean {
     return believedAt(this.#context.tree, link) !== undefined
   }
 

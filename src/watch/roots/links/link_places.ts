@@ -18,7 +18,7 @@ export class LinkPlaces implements Iterable<FollowedLink> {
 
   /** Returns the link at a name: a new one, if there was none. */
   at(parent: Directory, name: string): FollowedLink {
-    return this.#links.get(parent, name) ?? this.#put(new FollowedLink(parent, name))
+    return this.#links.get(parent, name) ?? this.put(new FollowedLink(parent, name))
   }
 
   has(link: FollowedLink): boolean {
@@ -47,12 +47,12 @@ export class LinkPlaces implements Iterable<FollowedLink> {
       if (link === undefined) continue
       link.parent = to.directory
       link.name = to.name
-      this.#put(link)
+      this.put(link)
     }
     return { displaced, unknown }
   }
 
-  #put(link: FollowedLink): FollowedLink {
+  put<Link extends FollowedLink>(link: Link): Link {
     this.#links.set(link.parent, link.name, link)
     return link
   }
