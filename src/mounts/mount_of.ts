@@ -40,9 +40,11 @@ const linux: MountSystem = {
  */
 export const mountOf: MountLookup = (path) => findMount(path, linux)
 
-/** Returns true if a path has another mount than its directory, symlinks followed. False if the kernel does not tell mounts. */
+/** Returns true if a path has another mount than its directory, symlinks followed. */
 export function isMountPoint(path: string): boolean {
   const [own, around] = [linux.mountId(path), linux.mountId(dirname(path))]
+  // The kernel does not tell mounts (before Linux 5.8).
+  if (own === 0) return parseMountinfo(textOf(linux)).some(({ point }) => point === linux.realPath(path))
   return own > 0 && around > 0 && own !== around
 }
 

@@ -1,7 +1,5 @@
-import { lstat, readFile, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, stat } from 'node:fs/promises'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
-import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { Kind, LostReason } from '../report/change.ts'
@@ -100,20 +98,13 @@ export class FileRoot {
 
   async #find(calls: SyscallThread | undefined): Promise<Entry | undefined> {
     const entry = await this.#stat(calls)
-    this.isPresent = entry !== undefined
-    if (entry === undefined || (await this.#isStale(entry, calls))) return undefined
-    this.#entry = entry
-    return entry
-  }
-
-  async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {
-    // An error here must not keep the news from being told.
-    const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
-    if (isStale) {
-      this.isPresent = false
-      this.reason = 'stale'
-    }
-    return isStale
+    // The mount of a file that was replaced or deleted at its source never changes again. Elsewhere a file without names is what a cache still has, for now
+    // (overlay, FUSE).
+    const isStale = this.isMountPoint && entry?.stat?.nlink === 0 && entry.kind !== 'symlink'
+    if (isStale) this.reason = 'stale'
+    this.isPresent = entry !== undefined && !isStale
+    if (this.isPresent) this.#entry = entry
+    return this.isPresent ? entry : undefined
   }
 
   async #stat(calls: SyscallThread | undefined): Promise<Entry | undefined> {
@@ -130,27 +121,6 @@ export class FileRoot {
       return undefined
     }
   }
-}
-
-/**
- * Returns true for the mount of a file that was replaced or deleted at its source, which never changes
- * again. A nameless file at no mount point is what a cache still has, for now (overlay, FUSE).
- */
-async function isLeftBehind(
-  path: string,
-  { kind, stat }: Entry,
-  calls: SyscallThread | undefined,
-): Promise<boolean> {
-  if (stat?.nlink !== 0 || kind === 'symlink') return false
-  const real = calls === undefined ? await realpath(path) : await realpathThere(calls, path)
-  const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
-  return rows.some(({ point }) => point === real)
-}
-
-async function realpathThere(calls: SyscallThread, path: string): Promise<string> {
-  const { parent, name } = await resolvePath(calls, path)
-  await using _ = parent
-  return join(await parent.realpath(), name)
 }
 
 /** Stats by libuv's pool: on a file system of this machine. */
