@@ -114,11 +114,10 @@ export class FileAttacher {
     before: (path: string) => SeenBefore | undefined,
   ): Promise<Root[]> {
     const { coverings, settings } = this.#context
-    const roots = coverings.uninvolved(paths).map((path) => {
-      const root = new Root(path)
-      root.file = new FileRoot(path, settings)
-      return root
-    })
+    const roots = paths
+      .map((path) => new Root(path))
+      .filter((root) => coverings.whoCovers(root) === undefined)
+    for (const root of roots) root.file = new FileRoot(root.path, settings)
     if (roots.length === 0) return []
     const seen = await this.#see(roots, areLinks).catch((error: unknown): SeenFile[] => {
       // The look at each by itself says what is short, or has it polled.

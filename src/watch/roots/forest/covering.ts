@@ -63,16 +63,6 @@ export class Coverings {
     return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
   }
 
-  /** Those of these paths that are watched by themselves, if they are files: no other root tells of what comes there, or looks for what lies below. */
-  uninvolved(paths: readonly string[]): string[] {
-    return paths.filter((path) => {
-      const coverer = this.covererOf(path)
-      if (coverer === undefined) return true
-      const covering = this.#at(path, coverer)
-      return covering === 'file' || covering === 'elsewhere'
-    })
-  }
-
   /** Tells if another root ignores a path below it, or a directory on the way. */
   isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
     return hidesAny(this.#context.rules, above, namesBelow(above, path))
