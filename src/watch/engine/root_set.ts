@@ -169,13 +169,10 @@ export class RootSet {
     const { reporter } = this.#context
     root.explain(asWatchError(openError(-constants.errno.ENOENT, root.path), root.path) as Error)
     let isThere = false
-    reporter.withhold()
-    try {
+    const found = await reporter.withheld(async () => {
       isThere = await this.#attachOrExplain(root, isSilent)
-    } finally {
-      const found = reporter.takeWithheld()
-      reporter.report(isThere ? [asRestored(root, 'rescan'), ...found] : found)
-    }
+    })
+    reporter.report(isThere ? [asRestored(root, 'rescan'), ...found] : found)
   }
 
   /** Returns true if something is there. Rejects if that cannot be watched. */

@@ -68,16 +68,17 @@ export class Reporter {
     return this.#listener.room()
   }
 
-  /** Holds all changes back until {@link takeWithheld}. */
-  withhold(): void {
-    this.#withheld = []
-  }
-
-  /** Returns the changes that would have been told meanwhile. */
-  takeWithheld(): Change[] {
-    const withheld = this.#withheld ?? []
-    this.#withheld = undefined
-    return withheld
+  /** Returns the changes that some work would have told. They are told if the work fails. */
+  async withheld(work: () => Promise<unknown>): Promise<Change[]> {
+    const withheld: Change[] = []
+    this.#withheld = withheld
+    try {
+      await work()
+      return withheld.splice(0)
+    } finally {
+      this.#withheld = undefined
+      this.report(withheld)
+    }
   }
 
   /** Tells now the changes that wait for their path to be quiet; with a path: those of it and below. */

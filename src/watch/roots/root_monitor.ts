@@ -99,20 +99,16 @@ export class RootMonitor {
     if (!forest.isStanding(root)) return
     forest.forsakeCovered(root)
     const startedAt = system.clock.now()
-    reporter.withhold()
     let failure: unknown
-    const isRestored = await this.#attacher.attach(root).then(
-      () => true,
-      (error) => {
+    const found = await reporter.withheld(() =>
+      this.#attacher.attach(root).catch((error) => {
         trace('%s is still lost: %s', root.path, error)
         failure = error
-        return false
-      },
+      }),
     )
-    const found = reporter.takeWithheld()
-    if (!isRestored && found.length === 0) return
+    if (failure !== undefined && found.length === 0) return
     reporter.report([asRestored(root, 'rescan'), ...found])
-    if (isRestored) return
+    if (failure === undefined) return
     // The new beliefs had to be told, though nobody can go on to watch the root.
     reporter.report([asLost(root, 'unreadable', 'rescan')])
     // No watch was left, but all was looked through: each try would find it again. Other failures may not see all.
