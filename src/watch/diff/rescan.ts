@@ -20,12 +20,6 @@ const MOST_ATTEMPTS = 64
 // So many new directories are taken in at once: their listings need not be kept then.
 const PIECE = 4096
 
-/**
- * Decides whether a directory is taken in, once it has been seen whole and before any of it is. If not, it is forgotten. Not asked for a new one that
- * has been taken in in pieces.
- */
-export type Confirm = () => Promise<boolean>
-
 /** A listing of a directory, whole or of some names, and the names that events were about since. */
 export interface Look {
   directory: Directory
@@ -54,7 +48,7 @@ export class Rescan {
   }
 
   /** Takes in all below a root of which nothing is known yet, in pieces, as the walker finds it. */
-  async load(top: Directory, options: DiffOptions, confirm?: Confirm): Promise<RootFinding | undefined> {
+  async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
     const { tree, rules } = this.#context
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy(top) : undefined
@@ -74,7 +68,6 @@ export class Rescan {
     } finally {
       lazy?.seal()
     }
-    if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) return this.#discard(snapshot)
     take()
     this.#conclude(pieces)
     return pieces.map(({ roots }) => roots.get(top)).find((finding) => finding !== undefined)
@@ -91,7 +84,6 @@ export class Rescan {
   async reconcile(
     tops: readonly Directory[],
     options: DiffOptions,
-    confirm?: Confirm,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
     const { clock } = this.#context.system
     const comparedSince = new Map<Directory, number>()
@@ -102,10 +94,6 @@ export class Rescan {
       // A saved tree is compared in all entries.
       const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
       const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
-      if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) {
-        this.#discard(snapshot)
-        return { roots: new Map(), unlisted: undefined }
-      }
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
       for (const each of compared)
@@ -206,13 +194,6 @@ export class Rescan {
     return reconciled
   }
 
-  /** Drops a snapshot: the watches that the walk has added belong to no directory. */
-  #discard({ directories, unclaimed }: Snapshot): undefined {
-    const { tree } = this.#context
-    for (const { listing } of directories) tree.disown(listing?.wd ?? 0)
-    for (const wd of unclaimed) tree.disown(wd)
-  }
-
   #conclude(pieces: readonly Reconciled[]): void {
     for (const { status } of pieces) {
       if (status.trouble !== undefined) this.#context.reporter.trouble(status.trouble)
@@ -220,10 +201,6 @@ export class Rescan {
       else if (status.hasAdded) this.#context.watchShortage.end()
     }
   }
-}
-
-function wasFound({ directories }: Snapshot): boolean {
-  return directories.some(({ parent, listing }) => parent === undefined && listing?.error === 0)
 }
 
 /** Notes that the known entries of these mounts may change from now on, other than by a poll. */

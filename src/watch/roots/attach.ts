@@ -10,7 +10,6 @@ import type { RootFinding } from '../scan/listing.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { FileAttacher } from './file_attacher.ts'
 import type { ForestContext } from './forest/context.ts'
-import { leadsInto } from './forest/covering.ts'
 import type { SavedRoots } from './forest/saved_roots.ts'
 import type { Root } from './root.ts'
 import { areSilent } from './silent_ways.ts'
@@ -58,8 +57,7 @@ export class Attacher {
         return await this.#attach(root, isSilent)
       } catch (error) {
         if (isAwaited && root.isAwaited) {
-          // Behind a lost link nothing is there until another root has told of the loss; and no event says when it has.
-          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#forget(root)
+          if (!isMissing(error)) this.#forget(root)
           throw error
         }
         // An entry that came on the way meanwhile has the way watched once more; in the end, the polls find it.
@@ -115,7 +113,6 @@ export class Attacher {
       trace('%s: covered by %s', root.path, root.coverer?.path)
       return
     }
-    if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     // Watched before the first look, so that later mounts are told.
     await this.watchMounts()
     const choice = await paths.choose(root.path).catch(async (error: unknown) => {
@@ -188,37 +185,14 @@ export class Attacher {
     await this.follow(root)
   }
 
-  /**
-   * Returns true if the symlink behind which it lay is gone, and its outer root, which will also tell what replaced the link, is yet to tell so.
-   *
-   * @param isDirectory true: a directory was found at the path; the outer root tells of that too, if it follows symlinks
-   */
-  async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
-    const { coverings, paths, settings } = this.#context
-    const coverer = coverings.covererOf(root.path)
-    if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
-    const realPath = await paths.realpath(root.path).catch(() => undefined)
-    // The directory that was found behind it is not there any more.
-    if (realPath === undefined) return isDirectory
-    return leadsInto(coverer, root.path, realPath, isDirectory && settings.followSymlinks)
-  }
-
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {
     const { rescan } = this.#context
     const top = root.top as Directory
-    let hasLostLink = false
-    // The link may have become another, or gone, since it was looked at.
-    const confirm = async () => {
-      hasLostLink = await this.#hasLostLink(root, true)
-      return !hasLostLink
-    }
     const finding =
       options.matchByName || options.isSaved
-        ? (await rescan.reconcile([top], options, confirm)).roots.get(top)
-        : await rescan.load(top, options, options.baseline ? undefined : confirm)
-    const { ESTALE, ENOENT } = constants.errno
-    const error = hasLostLink ? -ENOENT : -ESTALE
-    return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
+        ? (await rescan.reconcile([top], options)).roots.get(top)
+        : await rescan.load(top, options)
+    return finding ?? { error: -constants.errno.ESTALE, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
   /** Returns true if the mount table tells of mounts. If it cannot be had, sync() finds those. The error is told once, not at each look at a lost root. */

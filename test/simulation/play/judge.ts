@@ -245,7 +245,8 @@ export class Judge {
 
   #expectParent(path: string, change: Change): void {
     const parent = path.slice(0, path.lastIndexOf('/'))
-    if (parent === NESTED && this.#nesting.startsWith('outer ')) return
+    // What is in the inner root may be told before the outer one tells that a directory is there.
+    if (parent === NESTED && this.#nesting !== '') return
     if (parent === SIBLING && this.#hasSibling) return
     if (parent !== ROOT && this.#names.get(parent)?.kind !== 'directory')
       this.#refuse(change, 'is in nothing')

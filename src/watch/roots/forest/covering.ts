@@ -22,22 +22,6 @@ export function isElsewhere(covering: Covering): boolean {
   return covering === 'elsewhere' || covering === 'link'
 }
 
-/** Where a path below a root leads if no symlink is between the two. */
-function placeBelow(root: Root, path: string): string {
-  return join(root.realPath, relative(root.path, path))
-}
-
-/**
- * Whether a root in whose tree a path is a symlink would tell itself of the directory that this leads to now.
- *
- * @param followsLinks whether it would tell of what is behind a symlink
- */
-export function leadsInto(root: Root, path: string, realPath: string, followsLinks: boolean): boolean {
-  const place = placeBelow(root, path)
-  // There is no symlink between the two; or one that leads into no circle.
-  return place === realPath || (followsLinks && !isWithin(place, realPath))
-}
-
 /**
  * Whether what a root has told of itself is not at its path any more, as another root has found it there.
  *
@@ -46,7 +30,9 @@ export function leadsInto(root: Root, path: string, realPath: string, followsLin
 export function hasGone(root: Root, coverer: Root, covering: Covering, followsLinks: boolean): boolean {
   if (covering !== 'link') return covering === 'nothing' || covering === 'file'
   // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more.
-  return leadsInto(coverer, root.path, root.realPath, followsLinks)
+  const place = join(coverer.realPath, relative(coverer.path, root.path))
+  // No symlink is between the two, or one that leads into no circle.
+  return place === root.realPath || (followsLinks && !isWithin(place, root.realPath))
 }
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */

@@ -224,7 +224,7 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
     ),
   },
   {
-    what: 'a link becomes one to a directory while a root behind it that is lost is looked for: the one that follows it tells',
+    what: 'a link becomes one to a directory while a root behind it that is lost is looked for: both tell, and what the inner one has told is told to be gone between',
     scenario: scenario(
       { lost: 1, followSymlinks: true, nesting: 'inner removed' },
       [

@@ -221,14 +221,19 @@ describe.each(BACKENDS)('%s', (backend) => {
       unlinkSync(at('a/b'))
       mkdirSync(at('a/b'))
       writeFileSync(at('a/b/own'), '')
-      expect((await told()).toSorted()).toEqual([
-        'create directory a/b',
-        'create file a/b/own',
-        'delete file a/b/new',
-        'delete symlink a/b',
-        'lost a/b',
-        'restored a/b',
-      ])
+      // A poll looks for the inner root before it looks at the outer one. What the inner one tells then is told to be gone, before the outer one tells it.
+      const again = ['create file a/b/own', 'delete file a/b/own', 'lost a/b', 'restored a/b']
+      expect((await told()).toSorted()).toEqual(
+        [
+          'create directory a/b',
+          'create file a/b/own',
+          'delete file a/b/new',
+          'delete symlink a/b',
+          'lost a/b',
+          'restored a/b',
+          ...(backend === 'poll' ? again : []),
+        ].toSorted(),
+      )
       appendFileSync(at('a/b/own'), 'more')
       expect(await told()).toEqual(['modify file a/b/own'])
     })
