@@ -1,6 +1,5 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { TaskQueue } from '../../task_queue.ts'
-import type { GoneRoots } from '../events/event_handler.ts'
 import type { InotifyListener } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Coverage } from '../report/coverage.ts'
@@ -26,6 +25,10 @@ export class Engine implements InotifyListener {
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
   #closed = false
+  // True: the task at hand leaves nothing to be done, as most events.
+  #isQuiet = false
+  // The tree's revision when all rooms were asked last.
+  #reviewed = -1
 
   constructor(settings: Settings, system: WatchSystem, listener: WatchListener) {
     this.#mountWatch = system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant))
@@ -149,8 +152,9 @@ export class Engine implements InotifyListener {
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
     const { events, rootMonitor, links, pathWatches, reporter } = this.#rooms
     await this.#queue.run(async () => {
-      await this.#tell(await events.handle(batch, start, end))
+      await events.handle(batch, start, end, (top, mask) => rootMonitor.onGone(top, mask))
       const hints = pathWatches.collect(batch, start, end)
+      this.#isQuiet = hints.size === 0 && this.#isSettled
       if (hints.size === 0) return
       await rootMonitor.takeEvents(hints)
       links.take(hints)
@@ -173,14 +177,6 @@ export class Engine implements InotifyListener {
     this.#rooms.reporter.broken(error)
   }
 
-  /** Marks roots as lost that are gone by what events have told, and goes on with the events. */
-  async #tell(first: GoneRoots | undefined): Promise<void> {
-    const { events, rootMonitor } = this.#rooms
-    for (let gone = first; gone !== undefined; gone = await events.goOn(gone)) {
-      for (const top of gone.tops) rootMonitor.onGone(top, gone.mask)
-    }
-  }
-
   async #lookAtMounts(points: readonly string[], vacant: readonly string[]): Promise<void> {
     const { rootMonitor, submounts, reporter } = this.#rooms
     rootMonitor.noteUnmounted(vacant)
@@ -194,8 +190,12 @@ export class Engine implements InotifyListener {
   /** Does what every command may leave to be done: removes unused watches, looks at doubtful entries, arms the polls. */
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
+    const isQuiet = this.#isQuiet
+    this.#isQuiet = false
+    if (isQuiet) return tree.trim()
     links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+    this.#reviewed = tree.revision
     forest.forsakeVacated()
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
@@ -206,6 +206,14 @@ export class Engine implements InotifyListener {
     watches.releaseUnused()
     polls.arm()
     settle.arm()
+  }
+
+  /** True: {@link #afterEach} would find nothing to do. No directory has come or gone, and neither a doubt, a link that has moved, an entry that is sought nor an idle poll waits. */
+  get #isSettled(): boolean {
+    const { pending, tree, polls, coveredRoots, mountedFiles } = this.#rooms
+    const isSame = tree.revision === this.#reviewed && tree.movedLinks.length === 0
+    const isSought = coveredRoots.lacksSome || mountedFiles.lacksSome || polls.isIdle
+    return isSame && !isSought && !pending.isUnsettled
   }
 
   /** Lists, looks at and follows what a command has brought up. */

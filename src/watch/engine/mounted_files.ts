@@ -7,11 +7,12 @@ import type { FollowedLinks, Place } from '../roots/links/followed_links.ts'
  * {@link FollowedLinks} watches or polls such a file, as the end of a symlink.
  */
 export class MountedFiles {
+  /** True: a file is mounted over a name that no entry is known to have. The next event may be of that entry. */
+  lacksSome = false
   readonly #context: ForestContext
   readonly #links: FollowedLinks
   #points: readonly string[] | undefined
   #revision = -1
-  #lacksSome = false
 
   constructor(context: ForestContext, links: FollowedLinks) {
     this.#context = context
@@ -31,9 +32,9 @@ export class MountedFiles {
   async review(): Promise<void> {
     const { tree, system } = this.#context
     this.#points ??= system.mountedFiles()
-    if (this.#points.length === 0 || !(this.#lacksSome || this.#revision !== tree.revision)) return
+    if (this.#points.length === 0 || !(this.lacksSome || this.#revision !== tree.revision)) return
     this.#revision = tree.revision
-    this.#lacksSome = false
+    this.lacksSome = false
     await this.#links.followMounted(this.#find(this.#points))
   }
 
@@ -60,7 +61,7 @@ export class MountedFiles {
       if (parent.mount.usesPolling) continue
       const entry = tree.entriesOf(parent).get(name)
       // The file was made just now, and its event is on the way; or it is ignored.
-      if (entry === undefined) this.#lacksSome = true
+      if (entry === undefined) this.lacksSome = true
       else if (entry.kind !== 'directory' && !byPath.has(tree.pathOf(parent, name))) yield { parent, name }
     }
   }

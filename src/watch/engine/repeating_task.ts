@@ -30,6 +30,11 @@ export class RepeatingTask {
     this.#work = work
   }
 
+  /** True: the idle poll is under way. */
+  get isIdle(): boolean {
+    return this.#isIdle
+  }
+
   /** Starts the timer or the idle poll. The owner calls it when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
     if (this.#isIdle) this.#work.interrupt?.(false)

@@ -28,12 +28,12 @@ export class Settle {
   constructor(context: EngineContext, polls: RepeatingTask) {
     this.#context = context
     this.#polls = polls
-    const { system, reporter, followUp, pending } = context
+    const { system, reporter, pending } = context
     const { clock } = system
     const failed = (error: unknown) => reporter.trouble(error)
     this.#settling = new RepeatingTask({
       every: () => SETTLING_MS,
-      needed: () => followUp.isUnsettled,
+      needed: () => pending.isUnsettled,
       run: () => this.#settle(),
       clock,
       failed,
@@ -73,11 +73,11 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { system, followUp, inotify, mountWatch, pending, queue, rootMonitor } = this.#context
+    const { system, inotify, mountWatch, pending, queue, rootMonitor } = this.#context
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
-    if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
+    if (!pending.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
     await this.#lookUntilSettled()
     // Before its next try, nobody else tells what works again by now: a look that was under way may have failed, too.
     await this.#retries.now()
@@ -98,7 +98,7 @@ export class Settle {
 
   async #settle(): Promise<void> {
     const { system, followUp, inotify, queue, pending } = this.#context
-    if (!followUp.isUnsettled) return
+    if (!pending.isUnsettled) return
     const release = followUp.hold()
     const startedAt = system.clock.now()
     const overflows = inotify.overflows

@@ -95,7 +95,7 @@ export function wire({
   const inEvents: EventsContext = { ...diff, inotify, rescan, looker: rescan.looker }
   const translator = new Translator(inEvents)
   const followUp = new FollowUp(inEvents, translator)
-  const events = new EventHandler(inEvents, translator, followUp)
+  const events = new EventHandler(inEvents, translator)
 
   const watched: PathsContext = {
     ...inEvents,

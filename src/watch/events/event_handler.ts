@@ -5,27 +5,8 @@ import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import { BatchView, type OpenNames } from './batch_view.ts'
 import type { EventsContext } from './context.ts'
-import type { FollowUp } from './follow_up.ts'
 import type { Translator } from './translator.ts'
 import { GONE } from './watch_mask.ts'
-
-/** The events from `start` to `end` of a batch. */
-interface BatchSlice {
-  readonly batch: EventBatch
-  readonly start: number
-  readonly end: number
-}
-
-/** The roots that an event reports as gone, moved or unmounted. */
-export interface GoneRoots {
-  readonly tops: readonly Directory[]
-  /** The mask of that event. */
-  readonly mask: number
-  /** The names that the translated events leave open, and what was seen at them. */
-  readonly told: OpenNames
-  /** The events that are still to be translated. */
-  readonly rest: BatchSlice
-}
 
 /**
  * Takes in the events of inotify. Events are hints: each is compared with the known tree, so that nothing is reported again that a listing
@@ -34,25 +15,38 @@ export interface GoneRoots {
 export class EventHandler {
   readonly #context: EventsContext
   readonly #translator: Translator
-  readonly #followUp: FollowUp
   #recorded: Map<Directory, Set<string>> | undefined
 
-  constructor(context: EventsContext, translator: Translator, followUp: FollowUp) {
+  constructor(context: EventsContext, translator: Translator) {
     this.#context = context
     this.#translator = translator
-    this.#followUp = followUp
   }
 
-  /** Handles events up to the first by which roots are gone, and returns these roots. The caller records the lost ones, and calls {@link goOn} for the rest. */
-  handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
-    this.#followUp.noteEvents(end - start)
-    return this.#handle({ batch, start, end })
-  }
-
-  /** Handles the rest when the caller knows whether the roots are lost. Returns the same as {@link handle}. */
-  async goOn({ told, rest }: GoneRoots): Promise<GoneRoots | undefined> {
-    await this.#follow(told)
-    return rest.start < rest.end ? await this.#handle(rest) : undefined
+  /**
+   * Handles the events from `start` to `end` of a batch.
+   *
+   * @param onGone called with the top of each root that an event reports as gone, moved or unmounted, and with the mask of that event
+   */
+  async handle(
+    batch: EventBatch,
+    start: number,
+    end: number,
+    onGone: (top: Directory, mask: number) => void,
+  ): Promise<void> {
+    const { tree, pending } = this.#context
+    pending.unmarked += end - start
+    let next = start
+    for (let i = start; i < end; i++) {
+      if (!(batch.mask(i) & GONE)) continue
+      const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
+      if (tops.length === 0) continue
+      // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
+      const open = await this.#take(this.#viewOf(batch, next, i + 1))
+      for (const top of tops) onGone(top, batch.mask(i))
+      this.#weigh(open)
+      next = i + 1
+    }
+    if (next < end) this.#weigh(await this.#take(this.#viewOf(batch, next, end)))
   }
 
   /** Records from now on, until {@link stopRecording}, the names that events are about: what a poll under way lists of them may be out of date. */
@@ -63,20 +57,6 @@ export class EventHandler {
 
   stopRecording(): void {
     this.#recorded = undefined
-  }
-
-  async #handle({ batch, start, end }: BatchSlice): Promise<GoneRoots | undefined> {
-    const { tree } = this.#context
-    // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
-    for (let i = start; i < end; i++) {
-      if (!(batch.mask(i) & GONE)) continue
-      const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
-      if (tops.length === 0) continue
-      const told = await this.#take(this.#viewOf(batch, start, i + 1))
-      return { tops, mask: batch.mask(i), told, rest: { batch, start: i + 1, end } }
-    }
-    await this.#follow(await this.#take(this.#viewOf(batch, start, end)))
-    return undefined
   }
 
   async #take(index: BatchView): Promise<OpenNames> {
@@ -109,12 +89,6 @@ export class EventHandler {
     reporter.report(this.#translator.translate(index))
     for (const i of index.gone) if (index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     return index.open
-  }
-
-  /** Does what follows from translated events: takes names into doubt, and lists directories. */
-  async #follow(told: OpenNames): Promise<void> {
-    this.#weigh(told)
-    await this.#followUp.list()
   }
 
   #onSelf(wd: number, mask: number): void {

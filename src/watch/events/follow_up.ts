@@ -9,23 +9,14 @@ import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { EventsContext } from './context.ts'
 import type { Translator } from './translator.ts'
 
-// Files that so many events have told of are told as written once more after an overflow, or when a root is back.
-const MOST_UNMARKED = 100
-
 /** Does what events have left to be done: lists directories, looks again at names in doubt, and gives up renames whose other half does not come. */
 export class FollowUp {
   readonly #context: EventsContext
   readonly #translator: Translator
-  // The number of events since the last hold().
-  #unmarked = 0
 
   constructor(context: EventsContext, translator: Translator) {
     this.#context = context
     this.#translator = translator
-  }
-
-  noteEvents(count: number): void {
-    this.#unmarked += count
   }
 
   /** Takes the present departures and listings. Returns what to call at the next mark in the queue, when all their events have been reported. */
@@ -36,7 +27,7 @@ export class FollowUp {
     const releaseScans = scans.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
-    this.#unmarked = 0
+    pending.unmarked = 0
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       reporter.report(this.#translator.giveUp(pendingMoves))
@@ -123,13 +114,6 @@ export class FollowUp {
     const believed = tree.entriesOf(directory)
     for (const name of swapped)
       if (seen.has(name) && !believed.has(name)) rechecks.noteUnbelieved(directory, name)
-  }
-
-  /** True: a mark is needed, since something is open, or since an overflow would have too much reported again. */
-  get isUnsettled(): boolean {
-    const { moves, scans, rechecks, work } = this.#context.pending
-    const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
-    return isOpen || !work.isEmpty || this.#unmarked > MOST_UNMARKED
   }
 
   /**

@@ -117,7 +117,8 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pollInterval } = this.#context
+    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pending, pollInterval } =
+      this.#context
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#context.system.clock.now()
     const polled = this.#scope.directories()
@@ -167,7 +168,7 @@ export class Poller {
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial } as const
       const changes = rescan.takePoll(snapshot, options)
       await followUp.list()
-      const isBelieved = compares && eventNames.size === 0 && !(isWatched && followUp.isUnsettled)
+      const isBelieved = compares && eventNames.size === 0 && !(isWatched && pending.isUnsettled)
       const now = this.#scope.directories().mounts
       if (isBelieved && begun.isCurrent(now)) {
         this.#walker.commit()

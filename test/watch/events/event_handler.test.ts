@@ -3,7 +3,6 @@ import { IN_DELETE, IN_MODIFY } from '../../../src/index.ts'
 import type { OpenNames } from '../../../src/watch/events/batch_view.ts'
 import type { EventsContext } from '../../../src/watch/events/context.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
-import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import type { Entry, LookedAt } from '../../../src/watch/scan/entry.ts'
 import { file } from '../tree/believed.ts'
@@ -37,11 +36,11 @@ test.each([
       reporter: { report() {} },
       shortage: new Shortage({ trouble() {} }),
     } as unknown as EventsContext
-    const events = new EventHandler(context, translator, new FollowUp(context, translator))
     rechecks.addAll(w.root)
     rechecks.begin()
+    const events = new EventHandler(context, translator)
     const batch = batchOf([w.event(IN_MODIFY, 'f'), w.event(IN_DELETE, 'g')])
-    await events.handle(batch, 0, batch.length)
+    await events.handle(batch, 0, batch.length, () => {})
     expect([...rechecks.spokenIn(w.root)].toSorted()).toEqual(spoken)
   },
 )

@@ -9,6 +9,8 @@ import { type Covering, isElsewhere } from './covering.ts'
  * restored, overflown or recovered, which is derived from what is believed: nobody looks at anything for it.
  */
 export class CoveredRoots {
+  /** True: a root is lost that lies below another's path. The next event may be of the entry at its path. */
+  lacksSome = false
   readonly #context: ForestContext
   // What the forest and its trees were at the last review.
   #forestRevision = 0
@@ -21,7 +23,6 @@ export class CoveredRoots {
   /** After each task. Costs nothing while nothing is covered, and little while no directory comes or goes. */
   review(): void {
     const { tree, forest, coverings } = this.#context
-    if (forest.nested.length === 0) return
     const hasChanged = tree.revision !== this.#treeRevision || forest.revision !== this.#forestRevision
     this.#treeRevision = tree.revision
     this.#forestRevision = forest.revision
@@ -36,6 +37,7 @@ export class CoveredRoots {
         if (covering instanceof Directory) this.#absorb(root, coverer, covering)
       }
     }
+    this.lacksSome = forest.nested.some(({ isPresent }) => !isPresent)
   }
 
   #reviewCovered(root: Root, coverer: Root, hasChanged: boolean): void {
