@@ -100,20 +100,18 @@ export class FollowUp {
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
     const { tree, pending } = this.#context
     const { moves, rechecks } = pending
-    const swapped = [...rechecks.swappedIn(directory)].filter((name) => !spoken.has(name))
-    if ((moves.size === 0 && swapped.length === 0) || !tree.isAttached(directory)) return
+    if ((moves.size === 0 && !rechecks.hasHints) || !tree.isAttached(directory)) return
     const seen = listing.entries()
-    for (const name of moves.size === 0 ? [] : (names ?? seen.keys())) {
+    for (const name of names ?? seen.keys()) {
       const found = seen.get(name)
+      if (found === undefined || spoken.has(name)) continue
       const believed = tree.entriesOf(directory).get(name)
+      if (believed === undefined) rechecks.noteWritten(directory, name)
       const isLink = believed instanceof Directory && isLinkBase(believed)
-      const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
-      const left = isBack && !spoken.has(name) ? moves.from(directory, name) : undefined
+      const isBack = isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino
+      const left = isBack ? moves.from(directory, name) : undefined
       if (left !== undefined) moves.delete(left)
     }
-    const believed = tree.entriesOf(directory)
-    for (const name of swapped)
-      if (seen.has(name) && !believed.has(name)) rechecks.noteUnbelieved(directory, name)
   }
 
   /**

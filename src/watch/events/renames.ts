@@ -69,10 +69,9 @@ export class Renames {
       pending.moves.add({ cookie, directory, name, entry, mask, cameFrom: over?.from })
       return
     }
-    if (entry === undefined) pending.rechecks.noteUnbelieved(directory, name)
-    pending.rechecks.noteLeft(directory, name, cookie)
     // Another entry has taken the name: by an exchange with one outside, or since this event, as a listing has shown.
     if (entry !== undefined) pending.rechecks.add(directory, name)
+    else pending.rechecks.noteWritten(directory, name)
   }
 
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
@@ -150,7 +149,7 @@ export class Renames {
     // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? index.seenOf(i) : undefined
-    const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
+    const isInDoubt = isLateWayBack || rechecks.mayBeSwapped(pendingMove.directory, pendingMove.name)
     const placed = this.#asSeen(entry, directory, seen)
     const both = mask | pendingMove.mask
     // No look can tell that an entry that was never seen is another.
@@ -158,8 +157,8 @@ export class Renames {
       (isInDoubt && entry.ino === 0) ||
       // The look is ahead of an event that may be lost, or that there may not be, as others have written the file.
       (keepsStat(directory) && seen && isOther(entry, seen)) ||
-      rechecks.wasWritten(directory, name) ||
-      rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
+      rechecks.mayBeWritten(directory, name) ||
+      rechecks.mayBeWritten(pendingMove.directory, pendingMove.name) ||
       this.#mayBeShown(pendingMove, directory, name, known) ||
       // Or one of the two comes out of a directory that is still to be read, where it may have been written.
       failed.covers(pendingMove.directory) ||

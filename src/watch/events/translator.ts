@@ -131,7 +131,7 @@ export class Translator {
       // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
       index.done(i)
       const isFromWithin = this.#renames.arrive(index, directory, i, mask, cookie, name)
-      if (!isFromWithin) this.#arriveFromOutside(index, directory, i, mask, cookie, name)
+      if (!isFromWithin) this.#arriveFromOutside(index, directory, i, mask, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
     else if (mask & (IN_CREATE | IN_DELETE)) {
       this.#renames.noteMade(directory)
@@ -194,12 +194,9 @@ export class Translator {
 
   #delete(directory: Directory, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
-    if (entry === undefined) {
-      this.#pending.rechecks.noteUnbelieved(directory, name)
-      return
-    }
+    if (entry === undefined) this.#pending.rechecks.noteWritten(directory, name)
     // Another entry has taken the name since, as a listing has shown.
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
+    else if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
     else this.#remove(directory, mask, name, entry)
   }
 
@@ -251,15 +248,7 @@ export class Translator {
     for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
-  #arriveFromOutside(
-    index: BatchView,
-    directory: Directory,
-    i: number,
-    mask: number,
-    cookie: number,
-    name: string,
-  ): void {
-    this.#pending.rechecks.noteArrived(directory, name, cookie)
+  #arriveFromOutside(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
     const known = this.#tree.entriesOf(directory).get(name)
     const seen = index.seenOf(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
