@@ -1,4 +1,4 @@
-import { IN_ISDIR } from '../../inotify/constants.ts'
+import { IN_ISDIR, IN_MOVED_TO } from '../../inotify/constants.ts'
 import type { PendingMove, Place } from '../pending/pending_moves.ts'
 import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
@@ -8,8 +8,10 @@ import type { BatchView } from './batch_view.ts'
 import type { TranslatorContext } from './context.ts'
 import { findExchange } from './exchange.ts'
 
-/** An event of the batch at hand whose turn has come. */
+/** An event whose turn has come, in one of the directories that have its watch. */
 export interface DueEvent extends Place {
+  index: BatchView
+  /** Its number in there. */
   i: number
   mask: number
   cookie: number
@@ -33,16 +35,11 @@ export class Renames {
    * Frees a name that an entry has left and another takes now: only the order of its own delete and create is right. Returns an event that is to be
    * translated before.
    */
-  vacate(
-    index: BatchView,
-    directory: Directory,
-    name: string,
-    arriving: number | undefined,
-  ): DueEvent | undefined {
+  vacate({ index, directory, name, mask, cookie }: DueEvent): DueEvent | undefined {
     const { tree, pending } = this.#context
     const departed = pending.moves.from(directory, name)
     // The entry may come back to the name that it left.
-    if (departed === undefined || departed.cookie === arriving) return undefined
+    if (departed === undefined || (mask & IN_MOVED_TO && departed.cookie === cookie)) return undefined
     // Its arrival, queued later, is translated first: else a reader would take the new entry for the moved one.
     const i = index.arrival(departed.cookie)
     const to = i === undefined || index.isDone(i) ? undefined : tree.onlyAt(index.batch.wd(i))
@@ -52,10 +49,17 @@ export class Renames {
       return undefined
     }
     index.done(i)
-    return { directory: to, i, mask: index.batch.mask(i), cookie: departed.cookie, name: index.name(i) }
+    return {
+      index,
+      i,
+      directory: to,
+      mask: index.batch.mask(i),
+      cookie: departed.cookie,
+      name: index.name(i),
+    }
   }
 
-  depart(directory: Directory, mask: number, cookie: number, name: string): void {
+  depart({ directory, mask, cookie, name }: DueEvent): void {
     const { tree, pending } = this.#context
     const last = this.#cameOver.get(directory)
     const over = last?.name === name ? last : undefined
@@ -75,14 +79,8 @@ export class Renames {
   }
 
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
-  arrive(
-    index: BatchView,
-    directory: Directory,
-    i: number,
-    mask: number,
-    cookie: number,
-    name: string,
-  ): boolean {
+  arrive(event: DueEvent): boolean {
+    const { directory, cookie, name } = event
     const { tree, rules, pending } = this.#context
     const pendingMove = pending.moves.of(cookie)
     const known = tree.entriesOf(directory).get(name)
@@ -101,7 +99,7 @@ export class Renames {
     }
     const { kind } = pendingMove.entry
     if (rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
-    else this.#pair(index, pendingMove, directory, i, mask, name)
+    else this.#pair(event, pendingMove)
     return true
   }
 
@@ -124,14 +122,7 @@ export class Renames {
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #pair(
-    index: BatchView,
-    pendingMove: PendingMove,
-    directory: Directory,
-    i: number,
-    mask: number,
-    name: string,
-  ): void {
+  #pair({ index, i, directory, mask, name }: DueEvent, pendingMove: PendingMove): void {
     const { tree, pending } = this.#context
     const { moves, rechecks, scans, failed } = pending
     const { entry } = pendingMove

@@ -21,7 +21,7 @@ import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
 import type { TranslatorContext } from './context.ts'
 import { otherCase } from './other_case.ts'
-import { Renames } from './renames.ts'
+import { type DueEvent, Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
 /** Turns events into changes and keeps the tree. */
@@ -46,13 +46,13 @@ export class Translator {
       const name = index.name(i)
       if (name === '' || index.isDone(i)) continue
       const wd = batch.wd(i)
-      const only = this.#tree.onlyAt(wd)
-      if (only !== undefined) this.#translate(index, only, i, batch.mask(i), batch.cookie(i), name)
+      const [mask, cookie] = [batch.mask(i), batch.cookie(i)]
+      const directory = this.#tree.onlyAt(wd)
+      if (directory !== undefined) this.#translate({ index, i, directory, mask, cookie, name })
       else
         for (const each of this.#tree.at(wd)) {
           // One directory may lie in the other, by a link, and have gone with it.
-          if (this.#tree.isAttached(each))
-            this.#translate(index, each, i, batch.mask(i), batch.cookie(i), name)
+          if (this.#tree.isAttached(each)) this.#translate({ index, i, directory: each, mask, cookie, name })
         }
     }
     return this.#editor.take()
@@ -88,14 +88,8 @@ export class Translator {
     return this.#editor.take()
   }
 
-  #translate(
-    index: BatchView,
-    directory: Directory,
-    i: number,
-    mask: number,
-    cookie: number,
-    name: string,
-  ): void {
+  #translate(event: DueEvent): void {
+    const { directory, mask, cookie, name } = event
     // The directory is on its way: its new place is not known yet, nor whether that is in the tree. It is listed there.
     const above = this.#pending.moves.above(directory)
     if (above !== undefined) {
@@ -111,34 +105,32 @@ export class Translator {
       return
     }
     if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
-      const next = this.#renames.vacate(index, directory, name, mask & IN_MOVED_TO ? cookie : undefined)
-      if (next !== undefined)
-        this.#translate(index, next.directory, next.i, next.mask, next.cookie, next.name)
+      const next = this.#renames.vacate(event)
+      if (next !== undefined) this.#translate(next)
       // The directory may have gone with that event.
       if (!this.#tree.isAttached(directory)) return
     }
-    const stored = this.#storedName(directory, mask, name)
+    const stored = this.#storedName(event)
     const { anyCase } = directory.mount
     // On other mounts the event may have been about an entry that is gone, or not known yet.
     if (stored === undefined || (stored !== name && !anyCase)) this.#pending.rechecks.addAll(directory)
     if (stored === undefined && anyCase) return
     if (stored !== undefined && stored !== name) {
-      this.#translate(index, directory, i, mask, cookie, stored)
+      this.#translate({ ...event, name: stored })
       return
     }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
-      index.done(i)
-      const isFromWithin = this.#renames.arrive(index, directory, i, mask, cookie, name)
-      if (!isFromWithin) this.#arriveFromOutside(index, directory, i, mask, name)
-    } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
+      event.index.done(event.i)
+      if (!this.#renames.arrive(event)) this.#arriveFromOutside(event)
+    } else if (mask & IN_MOVED_FROM) this.#renames.depart(event)
     else if (mask & (IN_CREATE | IN_DELETE)) {
       this.#renames.noteMade(directory)
-      if (mask & IN_CREATE) this.#create(index, directory, i, mask, name)
-      else this.#delete(directory, mask, name)
-    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', index, directory, i, mask, name)
-    else if (mask & IN_ATTRIB) this.#alter('attrib', index, directory, i, mask, name)
+      if (mask & IN_CREATE) this.#create(event)
+      else this.#delete(event)
+    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', event)
+    else if (mask & IN_ATTRIB) this.#alter('attrib', event)
     if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
       // The event may be older than the listing, and have been about another entry of that name.
       this.#pending.rechecks.add(directory, name)
@@ -150,7 +142,7 @@ export class Translator {
    * Returns the name that a listing has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the
    * name that the caller has used. undefined: only a listing can tell.
    */
-  #storedName(directory: Directory, mask: number, name: string): string | undefined {
+  #storedName({ directory, mask, name }: DueEvent): string | undefined {
     const { anyCase } = directory.mount
     const entries = this.#tree.entriesOf(directory)
     // If the mount is not known to be so, a new entry has the name that it was given.
@@ -162,17 +154,18 @@ export class Translator {
     return anyCase && name !== name.toLowerCase() ? undefined : name
   }
 
-  #create(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
+  #create(event: DueEvent): void {
+    const { directory, mask, name } = event
     const known = this.#tree.entriesOf(directory).get(name)
     if (known !== undefined) {
       // Known already: from the listing that followed the watch, or from a poll.
       if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
       return
     }
-    this.#put(index, directory, i, mask, name)
+    this.#put(event)
   }
 
-  #put(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
+  #put({ index, i, directory, mask, name }: DueEvent): void {
     const seen = index.seenOf(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
@@ -192,7 +185,7 @@ export class Translator {
     }
   }
 
-  #delete(directory: Directory, mask: number, name: string): void {
+  #delete({ directory, mask, name }: DueEvent): void {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) this.#pending.rechecks.noteWritten(directory, name)
     // Another entry has taken the name since, as a listing has shown.
@@ -205,14 +198,7 @@ export class Translator {
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #alter(
-    type: 'modify' | 'attrib',
-    index: BatchView,
-    directory: Directory,
-    i: number,
-    mask: number,
-    name: string,
-  ): void {
+  #alter(type: 'modify' | 'attrib', { index, i, directory, mask, name }: DueEvent): void {
     const entry = this.#tree.entriesOf(directory).get(name)
     // O_TMPFILE writes to a name that never exists; IN_EXCL_UNLINK does not hold back queued events; or the file has
     // changed places with a directory: its events are queued after it has its new name, and others may write before.
@@ -248,14 +234,15 @@ export class Translator {
     for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
-  #arriveFromOutside(index: BatchView, directory: Directory, i: number, mask: number, name: string): void {
+  #arriveFromOutside(event: DueEvent): void {
+    const { directory, mask, name } = event
     const known = this.#tree.entriesOf(directory).get(name)
-    const seen = index.seenOf(i)
+    const seen = event.index.seenOf(event.i)
     const isDirectory = (mask & IN_ISDIR) !== 0
-    if (known === undefined) this.#put(index, directory, i, mask, name)
+    if (known === undefined) this.#put(event)
     else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {
       this.#remove(directory, mask, name, known)
-      this.#put(index, directory, i, mask, name)
+      this.#put(event)
     } else if (known instanceof Directory) {
       // Found before its event; or it has replaced an empty directory, which no event reports. The listing will tell.
       this.#pending.work.list(known)
