@@ -14,7 +14,6 @@ export class Believed {
   readonly #tree: Tree
   readonly #byPath: ReadonlyMap<string, Root>
   readonly #queue: TaskQueue
-  #isTidying = false
 
   /** @param queue the tree is trimmed after each of its tasks */
   constructor(tree: Tree, byPath: ReadonlyMap<string, Root>, queue: TaskQueue) {
@@ -30,17 +29,9 @@ export class Believed {
    */
   has(path: string): boolean {
     const found = this.#find(path)
-    if (this.#tree.isCrowded) this.#tidy()
+    // While nothing happens there is no task after which directories are packed again.
+    if (!this.#queue.isBusy) this.#tree.trim()
     return found !== undefined
-  }
-
-  /** Runs an empty task, after which directories are packed again: while nothing happens there is no other. */
-  #tidy(): void {
-    if (this.#isTidying) return
-    this.#isTidying = true
-    void this.#queue.run(async () => {
-      this.#isTidying = false
-    })
   }
 
   /** Yields the entry at a path, and all entries below it; parents first. */

@@ -48,11 +48,6 @@ export class Tree {
     return this.#cache.entriesOf(directory)
   }
 
-  /** True: {@link trim} would pack something. */
-  get isCrowded(): boolean {
-    return this.#cache.isFull
-  }
-
   /** See {@link EntryCache.trim}: no caller may hold what {@link entriesOf} has given. */
   trim(): void {
     this.#cache.trim()
