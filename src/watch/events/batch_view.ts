@@ -68,12 +68,6 @@ export class BatchView {
     return this.#next[i - this.start] || undefined
   }
 
-  /** Returns true if no later event puts another file at this event's name, or takes the file away. */
-  isLatest(i: number): boolean {
-    const named = this.#namedOf[i - this.start]
-    return named === undefined || named.last <= i
-  }
-
   /** Returns what was seen at this event's name after the batch was read. null: nothing; undefined: no look was made. */
   seen(i: number): Entry | null | undefined {
     return this.#namedOf[i - this.start]?.seen
@@ -81,7 +75,8 @@ export class BatchView {
 
   /** Returns the entry that an event was about, if no later event tells that another may be there by now. null: nothing is there; undefined: not known. */
   seenOf(i: number): Entry | null | undefined {
-    return this.isLatest(i) ? this.seen(i) : undefined
+    const named = this.#namedOf[i - this.start]
+    return named !== undefined && named.last <= i ? named.seen : undefined
   }
 
   /** Notes that an event is translated before its turn. */

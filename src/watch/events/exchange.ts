@@ -65,7 +65,7 @@ function hasSwapped(index: BatchView, came: Entry, displaced: Entry, leaving: nu
   if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
   if (nextMask & IN_CREATE) return false
   // If a look ahead of the events has shown the same file at both names, its inode number tells nothing.
-  const mayTell = came.ino !== displaced.ino && index.next(back) === undefined && index.isLatest(back)
+  const mayTell = came.ino !== displaced.ino && index.next(back) === undefined
   const atOrigin = mayTell ? index.seen(back) : undefined
   if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
     return atOrigin.ino === displaced.ino

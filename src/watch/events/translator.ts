@@ -110,7 +110,9 @@ export class Translator {
       // The directory may have gone with that event.
       if (!this.#tree.isAttached(directory)) return
     }
-    const stored = this.#storedName(event)
+    const entries = this.#tree.entriesOf(directory)
+    const known = entries.get(name)
+    const stored = known === undefined ? this.#storedName(event, entries) : name
     const { anyCase } = directory.mount
     // On other mounts the event may have been about an entry that is gone, or not known yet.
     if (stored === undefined || (stored !== name && !anyCase)) this.#pending.rechecks.addAll(directory)
@@ -127,10 +129,10 @@ export class Translator {
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(event)
     else if (mask & (IN_CREATE | IN_DELETE)) {
       this.#renames.noteMade(directory)
-      if (mask & IN_CREATE) this.#create(event)
-      else this.#delete(event)
-    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', event)
-    else if (mask & IN_ATTRIB) this.#alter('attrib', event)
+      if (mask & IN_CREATE) this.#create(event, known)
+      else this.#delete(event, known)
+    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', event, known)
+    else if (mask & IN_ATTRIB) this.#alter('attrib', event, known)
     if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
       // The event may be older than the listing, and have been about another entry of that name.
       this.#pending.rechecks.add(directory, name)
@@ -139,14 +141,13 @@ export class Translator {
   }
 
   /**
-   * Returns the name that a listing has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the
+   * Returns the name that a listing has in place of one that no entry has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the
    * name that the caller has used. undefined: only a listing can tell.
    */
-  #storedName({ directory, mask, name }: DueEvent): string | undefined {
+  #storedName({ directory, mask, name }: DueEvent, entries: ReadonlyMap<string, Entry>): string | undefined {
     const { anyCase } = directory.mount
-    const entries = this.#tree.entriesOf(directory)
     // If the mount is not known to be so, a new entry has the name that it was given.
-    if (entries.has(name) || (!anyCase && mask & (IN_CREATE | IN_MOVED_TO))) return name
+    if (!anyCase && mask & (IN_CREATE | IN_MOVED_TO)) return name
     const kind = mask & IN_ISDIR ? 'directory' : 'file'
     if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return name
     const other = otherCase(entries, name)
@@ -154,15 +155,11 @@ export class Translator {
     return anyCase && name !== name.toLowerCase() ? undefined : name
   }
 
-  #create(event: DueEvent): void {
+  #create(event: DueEvent, known: Entry | undefined): void {
     const { directory, mask, name } = event
-    const known = this.#tree.entriesOf(directory).get(name)
-    if (known !== undefined) {
-      // Known already: from the listing that followed the watch, or from a poll.
-      if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
-      return
-    }
-    this.#put(event)
+    if (known === undefined) this.#put(event)
+    // Known already: from the listing that followed the watch, or from a poll.
+    else if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
   }
 
   #put({ index, i, directory, mask, name }: DueEvent): void {
@@ -185,8 +182,7 @@ export class Translator {
     }
   }
 
-  #delete({ directory, mask, name }: DueEvent): void {
-    const entry = this.#tree.entriesOf(directory).get(name)
+  #delete({ directory, mask, name }: DueEvent, entry: Entry | undefined): void {
     if (entry === undefined) this.#pending.rechecks.noteWritten(directory, name)
     // Another entry has taken the name since, as a listing has shown.
     else if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
@@ -198,8 +194,8 @@ export class Translator {
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #alter(type: 'modify' | 'attrib', { index, i, directory, mask, name }: DueEvent): void {
-    const entry = this.#tree.entriesOf(directory).get(name)
+  #alter(type: 'modify' | 'attrib', event: DueEvent, entry: Entry | undefined): void {
+    const { directory, mask, name } = event
     // O_TMPFILE writes to a name that never exists; IN_EXCL_UNLINK does not hold back queued events; or the file has
     // changed places with a directory: its events are queued after it has its new name, and others may write before.
     if (entry === undefined || isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
@@ -211,7 +207,7 @@ export class Translator {
       entry.owner = UNKNOWN_OWNER
       this.#retry(entry)
     }
-    const seen = index.seenOf(i)
+    const seen = event.index.seenOf(event.i)
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
     if (isSeen) {
