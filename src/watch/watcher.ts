@@ -99,7 +99,7 @@ export class Watcher<Path extends string | Buffer = string>
    */
   [lookNow](paths: string | string[], patience: number): unknown {
     if (this.#signal?.aborted) return undefined
-    return this.#engine?.lookNow(rootPaths(paths), patience)
+    return this.#engine?.rootSet.lookNow(rootPaths(paths), patience)
   }
 
   /**
@@ -109,7 +109,7 @@ export class Watcher<Path extends string | Buffer = string>
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
-    await this.#running.add(absolute)
+    await this.#running.rootSet.add(absolute)
     this.#warnOf([absolute])
   }
 
@@ -121,7 +121,7 @@ export class Watcher<Path extends string | Buffer = string>
     const absolute = resolve(path)
     // As add() does: calls reach the engine in the order in which they were made.
     await this.ready
-    await this.#running.remove(absolute)
+    await this.#running.rootSet.remove(absolute)
   }
 
   /**
@@ -236,7 +236,7 @@ export class Watcher<Path extends string | Buffer = string>
     entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
     addTogether = async (watcher, paths) => {
       await watcher.ready
-      await watcher.#running.addAll(paths.map(rootPath))
+      await watcher.#running.rootSet.addAll(paths.map(rootPath))
     }
   }
 
@@ -270,7 +270,7 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       if (this.#engine === undefined && this.#open) await load()
-      await this.#running.addAll(roots)
+      await this.#running.rootSet.addAll(roots)
       this.#warnOf(roots)
       if (!this.#open) throw closedError()
     } catch (error) {

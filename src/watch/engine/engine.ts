@@ -20,7 +20,8 @@ export class Engine implements InotifyListener {
   readonly #roots = new Map<string, Root>()
   /** The paths that the caller has named, in the caller's order. */
   readonly #asked = new Set<string>()
-  readonly #rootSet: RootSet
+  /** The roots, for the caller that adds and removes them. */
+  readonly rootSet: RootSet
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
@@ -42,26 +43,7 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
-    this.#rootSet = new RootSet(this.#rooms, this.#rooms.firstLook, this.#roots, this.#asked)
-  }
-
-  /** See {@link RootSet}, as the next three. */
-  lookNow(paths: readonly string[], patience: number): unknown {
-    // Opened before the first look, so that later mounts are told; if it fails now, the attacher tries again.
-    void this.#mountWatch.open().catch(() => {})
-    return this.#rootSet.lookNow(paths, patience)
-  }
-
-  add(path: string): Promise<void> {
-    return this.#rootSet.add(path)
-  }
-
-  addAll(paths: readonly string[]): Promise<void> {
-    return this.#rootSet.addAll(paths)
-  }
-
-  remove(path: string): Promise<void> {
-    return this.#rootSet.remove(path)
+    this.rootSet = new RootSet(this.#rooms, this.#rooms.firstLook, this.#roots, this.#asked)
   }
 
   /** Replaces the ignores. Everything is looked through: entries hidden by now are told to be gone, and those shown are told as new. */
@@ -105,7 +87,7 @@ export class Engine implements InotifyListener {
   coverage(): Coverage[] {
     const { tree, links } = this.#rooms
     const uncovered = new UncoveredLinks(links.refused(), tree)
-    const { beginning } = this.#rootSet
+    const { beginning } = this.rootSet
     const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
     return [...this.#asked].flatMap((path) => {
       const root = roots.get(path)
@@ -135,7 +117,7 @@ export class Engine implements InotifyListener {
   async close(): Promise<void> {
     const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify } = this.#rooms
     this.#closed = true
-    this.#rootSet.close()
+    this.rootSet.close()
     reporter.stop()
     overflowRecovery.stop()
     this.#mountWatch.close()

@@ -43,6 +43,8 @@ export class RootSet {
    */
   lookNow(paths: readonly string[], ms: number): unknown {
     this.#assertOpen()
+    // Opened before the first look, so that later mounts are told; if it fails now, the attacher tries again.
+    void this.#context.mountWatch.open().catch(() => {})
     for (const path of paths) this.#asked.add(path)
     return this.#firstLook.look(paths, ms)
   }

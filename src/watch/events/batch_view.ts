@@ -1,8 +1,8 @@
 import type { EventBatch } from '../../inotify/batch.ts'
-import { IN_DELETE, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
+import { IN_DELETE, IN_IGNORED, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
 import { keyAt } from '../../name_key.ts'
 import type { Entry, LookedAt } from '../scan/entry.ts'
-import { ABOUT_NAME, GONE } from './watch_mask.ts'
+import { ABOUT_NAME } from './watch_mask.ts'
 
 /** A name that events are about, in the directory of one wd: an inode has one wd, by however many paths it is watched. */
 export interface NamedInBatch extends LookedAt {
@@ -37,7 +37,7 @@ export class BatchView {
   readonly #next: Int32Array
   readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
-  readonly #gone: number[] = []
+  readonly #removed: number[] = []
   // The numbers of the events that were translated before their turn.
   readonly #done = new Set<number>()
   #open: OpenNames | undefined
@@ -54,7 +54,7 @@ export class BatchView {
       const mask = batch.mask(i)
       this.#nameOf.push(name)
       this.#namedOf.push(name === '' ? undefined : this.#take(i, mask, name))
-      if (mask & GONE) this.#gone.push(i)
+      if (mask & IN_IGNORED) this.#removed.push(batch.wd(i))
     }
   }
 
@@ -97,9 +97,9 @@ export class BatchView {
     return this.#arrivals.get(cookie)
   }
 
-  /** The events by which a watched inode is gone, or no longer where it was. */
-  get gone(): readonly number[] {
-    return this.#gone
+  /** The watches that the kernel has removed. */
+  get removed(): readonly number[] {
+    return this.#removed
   }
 
   /** The names that events are about, by wd. A name that was only written to is left out where no stat is kept: each write has its event. */

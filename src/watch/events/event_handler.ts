@@ -1,5 +1,4 @@
 import type { EventBatch } from '../../inotify/batch.ts'
-import { IN_IGNORED } from '../../inotify/constants.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
@@ -81,32 +80,36 @@ export class EventHandler {
 
   #tell(index: BatchView): OpenNames {
     const { reporter } = this.#context
-    const { batch } = index
-    // After the look: a poll that began during the look may have listed something older.
-    if (this.#recorded !== undefined) this.#record(index, this.#recorded)
-    // The names looked at, too: a look of the recheck queue that is under way may be older.
-    this.#speakOf(index)
+    // After the look: a poll, or a look of the recheck queue, that began meanwhile may have seen something older.
+    this.#noteNames(index)
     reporter.report(this.#translator.translate(index))
-    for (const i of index.gone) if (index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
+    for (const wd of index.removed) this.#onRemoved(wd)
     return index.open
   }
 
-  #onSelf(wd: number, mask: number): void {
+  /** Notes that the kernel has removed a watch. The event of its parent's watch reports a removal of the directory. Without such an event the directory is not gone. */
+  #onRemoved(wd: number): void {
     const { tree, pending } = this.#context
     for (const directory of tree.at(wd)) {
       const { parent, name } = directory
-      if (mask & IN_IGNORED) tree.loseWatch(directory)
-      // Its parent's watch reports a removal. Without such an event the directory is not gone.
-      if (parent !== undefined && mask & IN_IGNORED) pending.rechecks.add(parent, name)
+      tree.loseWatch(directory)
+      if (parent !== undefined) pending.rechecks.add(parent, name)
     }
   }
 
-  #speakOf({ named }: BatchView): void {
+  #noteNames({ named }: BatchView): void {
     const { tree, pending } = this.#context
-    if (pending.rechecks.isEmpty) return
+    const recorded = this.#recorded
+    if (pending.rechecks.isEmpty && recorded === undefined) return
     for (const [wd, names] of named) {
-      for (const directory of tree.at(wd))
-        for (const name of names.keys()) pending.rechecks.noteEvent(directory, name)
+      for (const directory of tree.at(wd)) {
+        const known = recorded?.get(directory) ?? new Set()
+        recorded?.set(directory, known)
+        for (const name of names.keys()) {
+          pending.rechecks.noteEvent(directory, name)
+          known.add(name)
+        }
+      }
     }
   }
 
@@ -142,16 +145,5 @@ export class EventHandler {
       return rules.hidesSome && rules.hides(tree.pathOf(directory, name), found.kind)
     if (believed instanceof Directory && isLinkBase(believed)) return found.kind === 'symlink'
     return mayBeSame(believed, found)
-  }
-
-  #record(index: BatchView, recorded: Map<Directory, Set<string>>): void {
-    for (let i = index.start; i < index.end; i++) {
-      const name = index.name(i)
-      for (const directory of name === '' ? [] : this.#context.tree.at(index.batch.wd(i))) {
-        const names = recorded.get(directory)
-        if (names === undefined) recorded.set(directory, new Set([name]))
-        else names.add(name)
-      }
-    }
   }
 }

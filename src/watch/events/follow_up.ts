@@ -127,14 +127,11 @@ export class FollowUp {
 
   /** Lists the directories that are new or may be others now, and looks at names. */
   async list(): Promise<void> {
-    const { tree, pending, shortage } = this.#context
+    const { pending, shortage } = this.#context
     const { work, moves } = pending
     if (work.isEmpty) return
     // A directory on its way is listed where it arrives.
     const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
-    for (const directory of directories.keys()) if (!tree.isPresent(directory)) directories.delete(directory)
-    for (const directory of names.keys()) if (!tree.isPresent(directory)) names.delete(directory)
-    if (directories.size === 0 && names.size === 0) return
     const done = await shortage.unless(pending, async () => {
       await this.#list(directories, names)
       return true
@@ -154,11 +151,8 @@ export class FollowUp {
       // The scan before may have found that some are gone.
       const due = [...directories].filter((each) => each[1] === since).filter(isPresent)
       const looks = since === Number.POSITIVE_INFINITY ? [...names].filter(isPresent) : []
-      await rescan.list(
-        due.map(([directory]) => directory),
-        new Map(looks),
-        since,
-      )
+      const listed = due.map(([directory]) => directory)
+      if (due.length > 0 || looks.length > 0) await rescan.list(listed, new Map(looks), since)
     }
   }
 }
