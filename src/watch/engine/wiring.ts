@@ -99,7 +99,7 @@ export function wire({
 
   const watched: PathsContext = {
     ...inEvents,
-    watches: new WatchRelease(tree, inotify, owner),
+    watches: new WatchRelease(tree, inotify),
     pathWatches,
   }
   const inRoots: RootsContext = {

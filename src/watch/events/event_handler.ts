@@ -40,12 +40,12 @@ export class EventHandler {
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
       // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
-      const open = await this.#take(this.#viewOf(batch, next, i + 1))
+      const open = await this.#take(batch, next, i + 1)
       for (const top of tops) onGone(top, batch.mask(i))
       this.#weigh(open)
       next = i + 1
     }
-    if (next < end) this.#weigh(await this.#take(this.#viewOf(batch, next, end)))
+    if (next < end) this.#weigh(await this.#take(batch, next, end))
   }
 
   /** Records from now on, until {@link stopRecording}, the names that events are about: what a poll under way lists of them may be out of date. */
@@ -58,33 +58,22 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
-  async #take(index: BatchView): Promise<OpenNames> {
-    await this.#look(index.open)
-    return this.#tell(index)
-  }
-
-  #viewOf(batch: EventBatch, start: number, end: number): BatchView {
-    const { tree } = this.#context
-    return new BatchView(batch, start, end, (wd) => {
+  /** Translates events. Returns the names that they leave open, and what was seen there. */
+  async #take(batch: EventBatch, start: number, end: number): Promise<OpenNames> {
+    const { tree, looker, pending, shortage, reporter } = this.#context
+    const view = new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       // These events change what is known of the directories, and no poll has found it so.
       for (const { mount } of polled) mount.revision++
       return polled.length > 0
     })
-  }
-
-  async #look(open: OpenNames): Promise<void> {
-    const { looker, pending, shortage } = this.#context
+    const { open } = view
     if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
-  }
-
-  #tell(index: BatchView): OpenNames {
-    const { reporter } = this.#context
     // After the look: a poll, or a look of the recheck queue, that began meanwhile may have seen something older.
-    this.#noteNames(index)
-    reporter.report(this.#translator.translate(index))
-    for (const wd of index.removed) this.#onRemoved(wd)
-    return index.open
+    this.#noteNames(view)
+    reporter.report(this.#translator.translate(view))
+    for (const wd of view.removed) this.#onRemoved(wd)
+    return open
   }
 
   /** Notes that the kernel has removed a watch. The event of its parent's watch reports a removal of the directory. Without such an event the directory is not gone. */
@@ -121,7 +110,7 @@ export class EventHandler {
       for (const directory of tree.at(wd)) {
         const entries = tree.entriesOf(directory)
         for (const { name, seen: found } of names) {
-          const hasLeft = moves.size > 0 && moves.from(directory, name) !== undefined
+          const hasLeft = !moves.isEmpty && moves.from(directory, name) !== undefined
           const believed = hasLeft ? undefined : entries.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           else if (believed && found && keepsStat(directory))

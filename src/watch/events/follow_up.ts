@@ -100,7 +100,7 @@ export class FollowUp {
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
     const { tree, pending } = this.#context
     const { moves, rechecks } = pending
-    if ((moves.size === 0 && !rechecks.hasHints) || !tree.isAttached(directory)) return
+    if ((moves.isEmpty && !rechecks.hasHints) || !tree.isAttached(directory)) return
     const seen = listing.entries()
     for (const name of names ?? seen.keys()) {
       const found = seen.get(name)

@@ -104,7 +104,7 @@ export class Translator {
       this.#pending.work.list(beyond)
       return
     }
-    if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
+    if (mask & ABOUT_NAME && !this.#pending.moves.isEmpty) {
       const next = this.#renames.vacate(event)
       if (next !== undefined) this.#translate(next)
       // The directory may have gone with that event.

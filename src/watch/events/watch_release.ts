@@ -1,22 +1,15 @@
-import type { ShareOwner } from '../../inotify/shared_instance.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { InotifySource } from './inotify_source.ts'
 
 /** Removes watches that nothing needs any more. An inode has one watch, whatever it is needed for. */
 export class WatchRelease {
   readonly #tree: Pick<Tree, 'retired'>
-  readonly #inotify: Pick<InotifySource, 'retire'>
-  readonly #owner: Pick<ShareOwner, 'has'>
+  readonly #inotify: Pick<InotifySource, 'has' | 'retire'>
   #held: Set<number> | undefined
 
-  constructor(
-    tree: Pick<Tree, 'retired'>,
-    inotify: Pick<InotifySource, 'retire'>,
-    owner: Pick<ShareOwner, 'has'>,
-  ) {
+  constructor(tree: Pick<Tree, 'retired'>, inotify: Pick<InotifySource, 'has' | 'retire'>) {
     this.#tree = tree
     this.#inotify = inotify
-    this.#owner = owner
   }
 
   /** Removes no watch until {@link letGo}. The first look adds watches that nobody owns until the roots are attached. */
@@ -35,7 +28,7 @@ export class WatchRelease {
   retire(wds: Iterable<number>): void {
     for (const wd of wds) {
       if (this.#held !== undefined) this.#held.add(wd)
-      else if (!this.#owner.has(wd)) this.#inotify.retire(wd)
+      else if (!this.#inotify.has(wd)) this.#inotify.retire(wd)
     }
   }
 

@@ -40,10 +40,6 @@ export class ByName<T> {
       if (isForgotten(directory)) this.#byDirectory.delete(directory)
   }
 
-  clear(): void {
-    this.#byDirectory.clear()
-  }
-
   [Symbol.iterator](): Iterator<[Directory, ReadonlyMap<string, T>]> {
     return this.#byDirectory.entries()
   }

@@ -99,7 +99,7 @@ export class DirtySet {
       links.set(directory, new Set(names.keys()))
       for (const each of names.values()) since = Math.min(since, each)
     }
-    this.#links.clear()
+    this.#links.forget(() => true)
     return { links, since }
   }
 

@@ -33,14 +33,13 @@ export class PendingMoves {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new ByName<PendingMove>()
-  #size = 0
 
   constructor(tree: Tree) {
     this.#tree = tree
   }
 
-  get size(): number {
-    return this.#size
+  get isEmpty(): boolean {
+    return this.#byPlace.size === 0
   }
 
   *[Symbol.iterator](): Iterator<PendingMove> {
@@ -52,7 +51,6 @@ export class PendingMoves {
     const before = this.#byPlace.get(directory, name)
     if (before !== undefined) this.delete(before)
     this.#byPlace.set(directory, name, move)
-    this.#size++
     const halves = this.#byCookie.get(cookie)
     if (halves === undefined) this.#byCookie.set(cookie, [move])
     else {
@@ -73,7 +71,7 @@ export class PendingMoves {
 
   /** Returns the move of a directory, or of one that it lies in. undefined: the directory is where the tree has it. */
   above(directory: Directory): PendingMove | undefined {
-    if (this.#size === 0) return undefined
+    if (this.isEmpty) return undefined
     for (let each: Directory = directory; each.parent !== undefined; each = each.parent) {
       const move = this.from(each.parent, each.name)
       if (move !== undefined) return move
@@ -90,10 +88,7 @@ export class PendingMoves {
 
   delete(move: PendingMove): void {
     const { cookie, directory, name } = move
-    if (this.#byPlace.get(directory, name) === move) {
-      this.#size--
-      this.#byPlace.take(directory, name)
-    }
+    if (this.#byPlace.get(directory, name) === move) this.#byPlace.take(directory, name)
     const halves = this.#byCookie.get(cookie)?.filter((half) => half !== move) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)

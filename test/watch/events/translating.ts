@@ -95,7 +95,7 @@ export class World {
   told(batches: ReadonlyArray<readonly Event[]>, now: Now = {}): string[] {
     const changes = batches.flatMap((events) => this.translate(events, now))
     changes.push(...this.translator.giveUp())
-    if (this.pending.moves.size > 0) throw new Error('something is still on its way')
+    if (!this.pending.moves.isEmpty) throw new Error('something is still on its way')
     return this.words(changes)
   }
 

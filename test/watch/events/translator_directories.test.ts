@@ -111,7 +111,7 @@ describe('a directory on its way', () => {
     w.tree.detach(directory)
     w.tree.attach(directory, w.root, 'e')
     expect(w.words(w.translator.giveUp())).toEqual([])
-    expect([w.believed, w.pending.moves.size]).toEqual([['e/'], 0])
+    expect([w.believed, w.pending.moves.isEmpty]).toEqual([['e/'], true])
   })
 
   test.each([
