@@ -206,7 +206,7 @@ export class Engine implements InotifyListener {
       for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
         await followUp.list()
         const { links: seen, since } = work.takeLinks()
-        await links.follow(seen, since)
+        if (seen.size > 0) await links.follow(seen, since)
       }
     } catch (error) {
       reporter.trouble(error)

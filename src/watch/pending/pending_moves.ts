@@ -71,7 +71,7 @@ export class PendingMoves {
 
   /** Returns the move of a directory, or of one that it lies in. undefined: the directory is where the tree has it. */
   above(directory: Directory): PendingMove | undefined {
-    if (this.isEmpty) return undefined
+    if (this.#byPlace.size === 0) return undefined
     for (let each: Directory = directory; each.parent !== undefined; each = each.parent) {
       const move = this.from(each.parent, each.name)
       if (move !== undefined) return move
