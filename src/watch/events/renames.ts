@@ -59,12 +59,11 @@ export class Renames {
     }
   }
 
-  depart({ directory, mask, cookie, name }: DueEvent): void {
-    const { tree, pending } = this.#context
+  depart({ directory, mask, cookie, name }: DueEvent, entry: Entry | undefined): void {
+    const { pending } = this.#context
     const last = this.#cameOver.get(directory)
     const over = last?.name === name ? last : undefined
     this.#cameOver.delete(directory)
-    const entry = tree.entriesOf(directory).get(name)
     // An exchange with an entry outside, or ignored, has the events of an arrival over an entry and of a departure from
     // that name: then the earlier entry has left, and the one that came is there still.
     if (entry !== undefined && over !== undefined && over.from === undefined)
@@ -79,11 +78,10 @@ export class Renames {
   }
 
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
-  arrive(event: DueEvent): boolean {
+  arrive(event: DueEvent, known: Entry | undefined): boolean {
     const { directory, cookie, name } = event
-    const { tree, rules, pending } = this.#context
+    const { rules, pending } = this.#context
     const pendingMove = pending.moves.of(cookie)
-    const known = tree.entriesOf(directory).get(name)
     this.#cameOver.delete(directory)
     if (pendingMove === undefined) {
       if (known !== undefined) this.#cameOver.set(directory, { name, from: undefined })
@@ -99,7 +97,7 @@ export class Renames {
     }
     const { kind } = pendingMove.entry
     if (rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
-    else this.#pair(event, pendingMove)
+    else this.#pair(event, pendingMove, known)
     return true
   }
 
@@ -122,11 +120,11 @@ export class Renames {
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
-  #pair({ index, i, directory, mask, name }: DueEvent, pendingMove: PendingMove): void {
-    const { tree, pending } = this.#context
-    const { moves, rechecks, scans, failed } = pending
+  #pair(event: DueEvent, pendingMove: PendingMove, displaced: Entry | undefined): void {
+    const { index, i, directory, mask, name } = event
+    const { moves, rechecks, scans, failed } = this.#context.pending
     const { entry } = pendingMove
-    let known = tree.entriesOf(directory).get(name)
+    let known = displaced
     moves.delete(pendingMove)
     let wayBack = known && findExchange(index, i, entry, known)
     if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {

@@ -125,8 +125,8 @@ export class Translator {
     if (mask & IN_MOVED_TO) {
       // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
       event.index.done(event.i)
-      if (!this.#renames.arrive(event)) this.#arriveFromOutside(event)
-    } else if (mask & IN_MOVED_FROM) this.#renames.depart(event)
+      if (!this.#renames.arrive(event, known)) this.#arriveFromOutside(event, known)
+    } else if (mask & IN_MOVED_FROM) this.#renames.depart(event, known)
     else if (mask & (IN_CREATE | IN_DELETE)) {
       this.#renames.noteMade(directory)
       if (mask & IN_CREATE) this.#create(event, known)
@@ -230,9 +230,8 @@ export class Translator {
     for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
-  #arriveFromOutside(event: DueEvent): void {
+  #arriveFromOutside(event: DueEvent, known: Entry | undefined): void {
     const { directory, mask, name } = event
-    const known = this.#tree.entriesOf(directory).get(name)
     const seen = event.index.seenOf(event.i)
     const isDirectory = (mask & IN_ISDIR) !== 0
     if (known === undefined) this.#put(event)
