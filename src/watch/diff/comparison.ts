@@ -50,12 +50,12 @@ export class Comparison {
 
   /** Returns ms since the epoch: all changes in a directory before have been reported. */
   since(directory: Directory): number {
-    const { source, since, comparedSince } = this.#diff.options
+    const { source, since } = this.#diff.options
     const { mount, wd } = directory
     // Only a directory above is polled: events report writes here. One watched while unreadable is polled until read.
     if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
       return Number.POSITIVE_INFINITY
-    return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
+    return this.#sinces.get(directory) ?? since
   }
 
   /**

@@ -6,8 +6,6 @@ export interface DiffOptions {
   source: Source
   /** See {@link alteration} in entry.ts. */
   since: number
-  /** By directory: the moment that replaces `since` if the directory was compared already and has to be listed again. */
-  comparedSince?: Map<Directory, number> | undefined
   /** True: names alone count, as a root that came back is another directory, with others in it. */
   matchByName: boolean
   /** True: nothing is reported, as the snapshot shows what there was when watching began. */

@@ -10,11 +10,6 @@ export interface Identified {
   /** The directories to be compared, parents first. */
   found: SnapshotDir[]
   roots: Map<Directory, RootFinding>
-  /**
-   * True: a directory had moved when the walker came to it, or a link led elsewhere than a moment before, so its entries are in doubt. It may be back before
-   * its name is looked at again, and such a look goes by no times: the events of writes in it may have been lost.
-   */
-  isIncomplete: boolean
 }
 
 /** Finds the known directory for each directory of a snapshot. Changes nothing but inode numbers and the mount that a root lies on. */
@@ -22,11 +17,9 @@ export class Identification {
   readonly #diff: Diff
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #decided = new Map<SnapshotDir, boolean>()
-  readonly #result: Identified = {
-    found: [],
-    roots: new Map(),
-    isIncomplete: false,
-  }
+  readonly #result: Identified = { found: [], roots: new Map() }
+  // Known directories that had moved when the walker came to them, or links that led elsewhere than a moment before.
+  readonly #unread: Directory[] = []
 
   constructor(diff: Diff) {
     this.#diff = diff
@@ -37,7 +30,21 @@ export class Identification {
     if (this.#diff.rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#drop(twin)
     for (const found of snapshot.directories) if (this.#decide(found)) this.#result.found.push(found)
     for (const wd of snapshot.unclaimed.splice(0)) this.#diff.tree.disown(wd)
+    this.#failUnread()
     return this.#result
+  }
+
+  /**
+   * Has directories listed again, with all below them, that the walk did not get into. A directory may have moved to where the walk had been already: the
+   * event of its rename then fits the known tree, and writes in it whose events were lost would never be found.
+   */
+  #failUnread(): void {
+    const { options, matching, pending } = this.#diff
+    // The next poll goes everywhere.
+    if (options.source === 'poll') return
+    // Saved entries may be in doubt from any moment on.
+    const since = options.isSaved ? 0 : options.since
+    for (const each of this.#unread) if (!matching.isFound(each)) pending.failed.list(each, since)
   }
 
   /** Returns true if a directory is to be compared. That is decided once, since a directory in it may come first. */
@@ -129,7 +136,7 @@ export class Identification {
     this.#diff.pending.work.look(parent, name)
     if (known === undefined) return
     this.#diff.matching.keep(known)
-    this.#result.isIncomplete = true
+    this.#unread.push(known)
   }
 
   /** Identifies a directory below another. @param directory the known directory of `parent` */
@@ -168,7 +175,7 @@ export class Identification {
     // A link that is followed leads nowhere any more; anything else has moved.
     if (isLinkEnd(found) && known.parent !== undefined) this.#diff.pending.work.look(known.parent, name)
     this.#keep(known)
-    this.#result.isIncomplete = true
+    this.#unread.push(known)
   }
 
   /** Handles a directory where another mount begins. The mount's own listing reports it if it was scanned; otherwise it is looked at afterwards. */

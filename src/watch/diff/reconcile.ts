@@ -31,10 +31,6 @@ export interface Reconciled {
   changes: Change[]
   roots: Map<Directory, RootFinding>
   status: WatchStatus
-  /** See {@link Identified.isIncomplete}. */
-  isIncomplete: boolean
-  /** If it is incomplete: the directories that were compared as a whole. */
-  compared: Directory[]
 }
 
 /**
@@ -80,15 +76,7 @@ class Reconciliation {
       if (match !== undefined && this.#diff.tree.isAttached(match)) match.mount.refuse(match, name, error)
     }
     this.#alter()
-    const { isIncomplete } = this.#identified
-    const whatWasRead = ({ match, isRead }: SnapshotDir) => (match !== undefined && isRead ? [match] : [])
-    return {
-      changes: this.#diff.editor.take(),
-      roots,
-      status: this.#status,
-      isIncomplete,
-      compared: isIncomplete ? all.flatMap(whatWasRead) : [],
-    }
+    return { changes: this.#diff.editor.take(), roots, status: this.#status }
   }
 
   /** Notes which watch a directory has now, and what there is to do in it. */

@@ -1,5 +1,4 @@
 import type { InotifyError } from '../../errors.ts'
-import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Change } from '../report/change.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
@@ -13,9 +12,6 @@ import { Scanner } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
-
-// A process that moves directories without a pause is not waited for: directories left in doubt are looked at later.
-const MOST_ATTEMPTS = 64
 
 // So many new directories are taken in at once: their listings need not be kept then.
 const PIECE = 4096
@@ -76,29 +72,18 @@ export class Rescan {
   /**
    * Lists whole mounts, and reports the renames and other changes that turn the tree into what they are. `unlisted`: the shortage by which there may
    * be more to report.
-   *
-   * A directory that moves while the walk is on its way to it is not looked into: it is gone from where it was, and its new place may have been walked
-   * before. The event of its rename fits the known tree, and changes made in it before would never be found. So all is listed once more, until nothing
-   * has moved.
    */
   async reconcile(
     tops: readonly Directory[],
     options: DiffOptions,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
-    const { clock } = this.#context.system
-    const comparedSince = new Map<Directory, number>()
-    for (let attempt = 1; ; attempt++) {
-      const begunAt = clock.now() - CLOCK_SLACK_MS
-      bump(tops)
-      const leftOut = this.#mayLeaveOut(options)
-      // A saved tree is compared in all entries.
-      const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
-      const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
-      const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
-      if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
-      for (const each of compared)
-        comparedSince.set(each, options.since === Number.POSITIVE_INFINITY ? options.since : begunAt)
-    }
+    bump(tops)
+    const leftOut = this.#mayLeaveOut(options)
+    // A saved tree is compared in all entries.
+    const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
+    const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
+    const { roots, status } = this.#take(snapshot, options)
+    return { roots, unlisted: status.unlisted }
   }
 
   /**
@@ -111,7 +96,7 @@ export class Rescan {
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
     since: number,
   ): Promise<void> {
-    const { rules, pending } = this.#context
+    const { rules } = this.#context
     const snapshot = this.scanner.begin()
     const whole = rules.recursive ? topmost(directories) : directories
     const targets = whole.map((directory) => this.scanner.target(snapshot, directory))
@@ -120,19 +105,9 @@ export class Rescan {
       targets.push(this.scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
-    const statAll = since !== Number.POSITIVE_INFINITY
-    const options = { ...RESCAN, since, statAll }
+    const options = { ...RESCAN, since, statAll: since !== Number.POSITIVE_INFINITY }
     await this.scanner.extend(snapshot, targets, options)
-    const { isIncomplete } = this.#take(snapshot, options)
-    if (!isIncomplete) return
-    // Nothing was compared in directories that had moved: see reconcile().
-    if (statAll) for (const directory of directories) pending.failed.list(directory, since)
-    // Each is in doubt by itself: a directory above may have moved, and no scan goes into it there, as it has a watch.
-    const { tree } = this.#context
-    for (const each of directories)
-      if (each.parent !== undefined && tree.isAttached(each)) pending.rechecks.add(each.parent, each.name)
-    for (const [directory, some] of names)
-      if (tree.isAttached(directory)) for (const name of some) pending.rechecks.add(directory, name)
+    this.#take(snapshot, options)
   }
 
   /** Takes in what a poll has found, and returns the changes. */

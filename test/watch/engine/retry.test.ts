@@ -183,7 +183,7 @@ test('a root that cannot be read is tried again as what lies in it is', async ()
   expect(watcher.coverage()[0]?.uncovered).toMatchObject([{ path: root, error: { code: 'EIO' } }])
   faults.clear()
   await expect.poll(() => story(changes, root)).toEqual(['create directory a', 'create file a/file'])
-  expect(watcher.coverage()[0]?.uncovered).toEqual([])
+  await expect.poll(() => watcher.coverage()[0]?.uncovered).toEqual([])
 })
 
 test('a root that cannot be read after an overflow is lost, and not recovered', async () => {
