@@ -1,3 +1,4 @@
+import { ByName } from '../pending/by_name.ts'
 import type { DirtySet } from '../pending/dirty_set.ts'
 import type { Entry } from '../scan/entry.ts'
 import { isSameEntry, kept } from '../tree/believed_entry.ts'
@@ -8,13 +9,10 @@ import type { Alterations } from './alterations.ts'
 import type { Diff } from './diff.ts'
 import type { Move } from './match_moves.ts'
 
-/** The most moves that wait for each other, each with its frames on the stack. */
-const MAX_CHAIN = 1000
-
 /**
- * Turns the known tree into the found one, a change at a time: at any moment the tree is what was reported. An entry in the way makes way first, by
- * going where it belongs. If it cannot, because its own place is not free or not there yet, it is reported as deleted, and made again where it belongs,
- * with all that is known of it. Entries that have each other's places are exchanged.
+ * Turns the known tree into the found one, a change at a time: at any moment the tree is what was reported. An entry waits until its place is there and
+ * free. Entries that wait for each other in a circle are exchanged. If no entry can go on for another reason, one in the way is reported as deleted, and made
+ * again where it belongs, with all that is known of it.
  */
 export class EditScript {
   readonly #tree: Tree
@@ -25,10 +23,11 @@ export class EditScript {
   /** The moves of directories, done or not. */
   readonly #moveOf = new Map<Directory, Move>()
   /** Moves whose entry is still to leave its place, by that place. */
-  readonly #leaving = new Map<Directory, Map<string, Move>>()
+  readonly #leaving = new ByName<Move>()
+  /** Moves that wait for another, by the move whose entry is in the way. */
+  readonly #waiting = new Map<Move, Move>()
   /** Directories that were reported as deleted, and are to be made again. */
   readonly #removed = new Set<Directory>()
-  readonly #beingPlaced = new Set<Move>()
 
   constructor({ tree, editor, pending }: Diff, alterations: Alterations) {
     this.#tree = tree
@@ -42,17 +41,13 @@ export class EditScript {
     this.#gone = gone
     for (const move of moves) {
       if (move.entry instanceof Directory) this.#moveOf.set(move.entry, move)
-      if (move.from === undefined) continue
-      const { directory, name } = move.from
-      const names = this.#leaving.get(directory)
-      if (names === undefined) this.#leaving.set(directory, new Map([[name, move]]))
-      else names.set(name, move)
+      if (move.from !== undefined) this.#leaving.set(move.from.directory, move.from.name, move)
     }
-    // An entry that had to be made again may be one that others wait for: each time fewer are left.
-    for (let left = moves, before = -1; left.length !== before; ) {
-      before = left.length
+    for (let left = moves; left.length > 0; ) {
       for (const move of left) this.#place(move)
-      left = left.filter(({ isDone }) => !isDone)
+      const still = left.filter(({ isDone }) => !isDone)
+      if (still.length === left.length && !this.#release(still)) break
+      left = still
     }
     for (const each of gone) this.delete(each)
     // The directories that these were found in are not there any more.
@@ -67,44 +62,69 @@ export class EditScript {
   /** Deletes an entry that is nowhere any more. */
   delete(at: Located): void {
     const { directory, name, entry } = at
-    if (!this.#tree.isAttached(directory) || !isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
-      return
-    if (entry instanceof Directory) this.#rescue(entry)
-    this.#remove(at)
+    if (this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
+      this.#remove(at)
   }
 
-  #place(move: Move): void {
-    // An entry being placed waits for this one. The rest of a longer chain is made again, rather than take the stack.
-    if (move.isDone || this.#beingPlaced.has(move) || this.#beingPlaced.size >= MAX_CHAIN) return
-    this.#beingPlaced.add(move)
-    const { to, name } = move
-    if (this.#isInPlace(to)) {
-      if (move.isFree && move.from === undefined) this.#put(move, undefined)
-      else if (!this.#exchange(move)) {
-        this.#makeWay(to, name)
-        // That may have changed everything.
-        if (!move.isDone && this.#isInPlace(to)) this.#put(move, this.#tree.entriesOf(to).get(name))
-      }
+  /** Puts an entry where it was found, if that can be, and then those that have waited for its place, one after the other. */
+  #place(first: Move): void {
+    for (let move: Move | undefined = first; move !== undefined && this.#isPlaced(move); ) {
+      const next = this.#waiting.get(move)
+      this.#waiting.delete(move)
+      move = next
     }
-    this.#beingPlaced.delete(move)
   }
 
-  /** Puts a directory where it was found, if that can be. Returns true if the directory is there. */
+  #isPlaced(move: Move): boolean {
+    const { to, name, from } = move
+    if (move.isDone || !this.#isInPlace(to)) return move.isDone
+    const isFree = move.isFree && from === undefined
+    const occupant = isFree ? undefined : this.#tree.entriesOf(to).get(name)
+    if (occupant !== undefined) {
+      const leaving = this.#leaving.get(to, name)
+      if (leaving !== undefined) this.#waiting.set(leaving, move)
+      if (leaving !== undefined || this.#leavingWithin(occupant).length > 0) return false
+    }
+    this.#put(move, occupant)
+    return true
+  }
+
+  /** Returns true if a directory is where it was found. */
   #isInPlace(directory: Directory): boolean {
     let each: Directory | undefined = directory
     let move: Move | undefined
     for (; each !== undefined && move === undefined; each = each.parent) move = this.#moveOf.get(each)
-    if (move !== undefined) this.#place(move)
     return move?.isDone !== false && this.#tree.isAttached(directory)
   }
 
+  /** Lets one of these moves go on, as all wait: by an exchange, or by a removal of what is in the way. Returns false if they wait for a directory that is gone. */
+  #release(waiting: readonly Move[]): boolean {
+    const seen = new Set<Move>()
+    let hasExchanged = false
+    let last: Move | undefined
+    for (const first of waiting) {
+      const chain: Move[] = []
+      let move: Move | undefined = first
+      for (; move !== undefined && !seen.has(move) && this.#isInPlace(move.to); ) {
+        seen.add(move)
+        chain.push(move)
+        move = this.#leaving.get(move.to, move.name)
+      }
+      const circle = move === undefined ? -1 : chain.indexOf(move)
+      if (circle >= 0 && this.#exchange(chain.slice(circle))) hasExchanged = true
+      else last ??= chain.at(-1)
+    }
+    if (hasExchanged) return true
+    const occupant = last && this.#tree.entriesOf(last.to).get(last.name)
+    if (last === undefined || occupant === undefined) return false
+    this.#remove({ directory: last.to, name: last.name, entry: occupant })
+    return true
+  }
+
   #put(move: Move, occupant: Entry | undefined): void {
-    const { to, name, entry } = move
+    const { to, name, entry, from } = move
     const isReplaced = occupant !== undefined && this.#mayReplace(move, occupant)
-    if (isReplaced) this.#forget(to, name)
-    // The entry being placed may go with the occupant.
-    else if (occupant !== undefined) this.#remove({ directory: to, name, entry: occupant })
-    const { from } = move
+    if (occupant !== undefined && !isReplaced) this.#editor.delete({ directory: to, name, entry: occupant })
     this.#finish(move)
     if (from !== undefined && this.#tree.isAttached(from.directory)) {
       if (entry instanceof Directory) this.#failed.carry(entry, from.directory)
@@ -139,63 +159,33 @@ export class EditScript {
     this.#editor.place(to, name, directory)
   }
 
-  /** Exchanges entries that have each other's places, two or more in a circle. Returns false if there is no circle. */
-  #exchange(first: Move): boolean {
-    const circle = this.#circleFrom(first)
-    if (circle === undefined) return false
-    const steps = circle.map(({ from }) => from as Located)
+  /** Exchanges entries that have each other's places: each goes to that of the next, the last to that of the first. Returns false if one lies in another. */
+  #exchange(circle: readonly Move[]): boolean {
+    const places = circle.map(({ from }) => from as Located)
+    const isInside = ({ directory }: Located) =>
+      circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
+    if (circle.length === 1 || places.some(isInside)) return false
     for (const [i, move] of circle.entries()) {
-      if (move.entry instanceof Directory) this.#failed.carry(move.entry, (steps[i] as Located).directory)
+      if (move.entry instanceof Directory) this.#failed.carry(move.entry, (places[i] as Located).directory)
       this.#finish(move)
     }
-    this.#editor.rotate(circle.map((move, i) => ({ ...(steps[i] as Located), as: asKept(move) })))
+    this.#editor.rotate(circle.map((move, i) => ({ ...(places[i] as Located), as: asKept(move) })))
     for (const [i, { to, name, entry }] of circle.entries())
-      this.#alterations.tellMoved(to, name, (steps[i] as Located).entry, entry)
+      this.#alterations.tellMoved(to, name, (places[i] as Located).entry, entry)
     return true
   }
 
-  /** Returns moves that each go to the place of the next, the last to that of the first. undefined: they form no circle, or one entry lies in another. */
-  #circleFrom(first: Move): Move[] | undefined {
-    const circle = new Set<Move>()
-    for (let move: Move | undefined = first; move !== first || circle.size === 0; ) {
-      // The chain runs into another circle, or is too long to be followed from each of its moves.
-      if (move?.from === undefined || circle.has(move) || circle.size >= MAX_CHAIN) return undefined
-      circle.add(move)
-      move = this.#leaving.get(move.to)?.get(move.name)
-    }
-    const all = [...circle]
-    const isInside = ({ from }: Move) =>
-      all.some(({ entry }) => entry instanceof Directory && isWithin((from as Located).directory, entry))
-    return all.length > 1 && !all.some(isInside) ? all : undefined
-  }
-
-  /** Moves the entry with this name to where it belongs, if that can be. */
-  #makeWay(directory: Directory, name: string): void {
-    const leaving = this.#leaving.get(directory)?.get(name)
-    if (leaving !== undefined) {
-      this.#place(leaving)
-      return
-    }
-    const occupant = this.#tree.entriesOf(directory).get(name)
-    if (occupant instanceof Directory) this.#rescue(occupant)
-  }
-
-  /** Moves entries that were found elsewhere out of a directory that goes. */
-  #rescue(directory: Directory): void {
-    for (const move of this.#leavingWithin(directory)) this.#place(move)
-  }
-
-  #leavingWithin(directory: Directory): Move[] {
+  #leavingWithin(directory: Entry): Move[] {
+    if (!(directory instanceof Directory)) return []
     const within = [...this.#leaving].filter(([from]) => isWithin(from, directory))
-    const moves = within.flatMap(([, names]) => [...names.values()])
-    return [...moves.filter(isOfDirectory), ...moves.filter((move) => !isOfDirectory(move))]
+    return within.flatMap(([, names]) => [...names.values()])
   }
 
   /** Removes an entry. If it, or an entry in it, was found elsewhere, that is made again there. */
   #remove(at: Located): void {
     const { directory, name, entry } = at
     const isFound = this.#forget(directory, name)
-    const inside = entry instanceof Directory ? this.#leavingWithin(entry) : []
+    const inside = this.#leavingWithin(entry)
     if (!(entry instanceof Directory) || (inside.length === 0 && !isFound)) {
       this.#editor.delete(at)
       return
@@ -220,28 +210,16 @@ export class EditScript {
 
   /** Has the entry that was to leave this name made again where it was found. Returns false if there was none. */
   #forget(directory: Directory, name: string): boolean {
-    const leaving = this.#leaving.get(directory)?.get(name)
-    if (leaving === undefined) return false
-    this.#leave(leaving)
-    leaving.from = undefined
-    return true
+    const leaving = this.#leaving.take(directory, name)
+    if (leaving !== undefined) leaving.from = undefined
+    return leaving !== undefined
   }
 
   #finish(move: Move): void {
-    this.#leave(move)
+    if (move.from !== undefined) this.#leaving.take(move.from.directory, move.from.name)
     move.isDone = true
   }
-
-  #leave({ from }: Move): void {
-    if (from === undefined) return
-    const { directory, name } = from
-    const names = this.#leaving.get(directory)
-    names?.delete(name)
-    if (names?.size === 0) this.#leaving.delete(directory)
-  }
 }
-
-const isOfDirectory = ({ entry }: Move) => entry instanceof Directory
 
 function asKept({ to, entry }: Move): Entry {
   return entry instanceof Directory ? entry : kept(to, entry)
