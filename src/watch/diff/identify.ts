@@ -16,7 +16,6 @@ export interface Identified {
 export class Identification {
   readonly #diff: Diff
   readonly #children = new Map<Directory, Map<string, Directory>>()
-  readonly #decided = new Map<SnapshotDir, boolean>()
   readonly #result: Identified = { found: [], roots: new Map() }
   // Known directories that had moved when the walker came to them, or links that led elsewhere than a moment before.
   readonly #unread: Directory[] = []
@@ -26,10 +25,14 @@ export class Identification {
   }
 
   identify(): Identified {
-    const { snapshot } = this.#diff
-    if (this.#diff.rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#drop(twin)
-    for (const found of snapshot.directories) if (this.#decide(found)) this.#result.found.push(found)
-    for (const wd of snapshot.unclaimed.splice(0)) this.#diff.tree.disown(wd)
+    const { snapshot, rules, tree } = this.#diff
+    const twins = rules.followsLinks ? twinsIn(snapshot.directories) : undefined
+    for (const found of snapshot.directories) {
+      if (!twins?.has(found) && this.#identify(found)) this.#result.found.push(found)
+      // The wd stays if it belongs to another directory that is still to be found.
+      else tree.disown(found.listing?.wd ?? 0)
+    }
+    for (const wd of snapshot.unclaimed.splice(0)) tree.disown(wd)
     this.#failUnread()
     return this.#result
   }
@@ -47,34 +50,16 @@ export class Identification {
     for (const each of this.#unread) if (!matching.isFound(each)) pending.failed.list(each, since)
   }
 
-  /** Returns true if a directory is to be compared. That is decided once, since a directory in it may come first. */
-  #decide(found: SnapshotDir): boolean {
-    const known = this.#decided.get(found)
-    if (known !== undefined) return known
-    const isIt = this.#identify(found)
-    if (isIt) this.#decided.set(found, true)
-    else this.#drop(found)
-    return isIt
-  }
-
-  #drop(found: SnapshotDir): void {
-    this.#decided.set(found, false)
-    // The wd stays if it belongs to another directory that is still to be found.
-    this.#diff.tree.disown(found.listing?.wd ?? 0)
-  }
-
+  /** Returns true if a directory is to be compared. */
   #identify(found: SnapshotDir): boolean {
-    const { snapshot } = this.#diff
+    const { snapshot, matching } = this.#diff
     const requested = found.target?.requested
     if (requested !== undefined) {
       if (!this.#diff.tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
       // The directory may have been renamed since. One met in a listing is where that says, and may be another.
       if (found.parent?.listing === undefined) {
-        const above = snapshot.wayTo(requested.parent)
-        // A parent that was asked for as well, and is not there, says nothing of the directories in it.
-        const isThere = above.listing === undefined || this.#decide(above)
-        found.parent = isThere ? above : snapshot.wayAround(requested.parent)
+        found.parent = matching.foundAs(requested.parent) ?? snapshot.wayTo(requested.parent)
         found.name = requested.name
       }
     }

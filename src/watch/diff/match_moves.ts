@@ -41,6 +41,11 @@ export class MoveMatcher {
     return this.#foundOf.has(directory)
   }
 
+  /** Returns what a known directory was found as. */
+  foundAs(directory: Directory): SnapshotDir | undefined {
+    return this.#foundOf.get(directory)
+  }
+
   isKept(directory: Directory): boolean {
     return this.#kept.has(directory)
   }

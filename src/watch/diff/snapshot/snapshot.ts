@@ -27,7 +27,6 @@ export class Snapshot {
   readonly #leftOut: { has(directory: Directory): boolean } | undefined
   /** Watches that the walker has added to directories that are no part of this. */
   readonly unclaimed: number[] = []
-  readonly #known = new Map<Directory, SnapshotDir>()
   readonly #refusals: Refusal[] = []
   #targets: readonly ScanTarget[] = []
   #byId: Array<SnapshotDir | undefined> = []
@@ -71,10 +70,6 @@ export class Snapshot {
       parent.bases ??= new Map()
       parent.bases.set(found.name, found)
     }
-    const requested = target?.requested
-    // A directory asked for in two ways is the one found first.
-    if (requested !== undefined && this.#known.get(requested)?.listing === undefined)
-      this.#known.set(requested, found)
     return found
   }
 
@@ -99,17 +94,8 @@ export class Snapshot {
     return this.#byId[id] !== undefined
   }
 
-  /** Returns the snapshot's directory for a known one that others are in. */
+  /** Returns a directory of the snapshot for a known one that others are in, whatever was seen of that. */
   wayTo(directory: Directory): SnapshotDir {
-    const known = this.#known.get(directory)
-    if (known !== undefined) return known
-    const found = this.wayAround(directory)
-    this.#known.set(directory, found)
-    return found
-  }
-
-  /** Returns a new one for a known directory, whatever was seen of that. */
-  wayAround(directory: Directory): SnapshotDir {
     const found = new SnapshotDir(this.#rules, directory.name, undefined, directory.mount)
     found.match = directory
     return found
