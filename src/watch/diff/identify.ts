@@ -2,6 +2,7 @@ import { mayPass } from '../report/watch_error.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Diff } from './diff.ts'
+import { KnownPlaces } from './snapshot/known_places.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 import { twinsIn } from './twins.ts'
 
@@ -15,7 +16,7 @@ export interface Identified {
 /** Finds the known directory for each directory of a snapshot. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
   readonly #diff: Diff
-  readonly #children = new Map<Directory, Map<string, Directory>>()
+  readonly #places = new KnownPlaces()
   readonly #result: Identified = { found: [], roots: new Map() }
   // Known directories that had moved when the walker came to them, or links that led elsewhere than a moment before.
   readonly #unread: Directory[] = []
@@ -179,15 +180,8 @@ export class Identification {
     if (parent !== undefined) this.#diff.pending.rechecks.add(parent, name)
   }
 
-  // Most directories stay packed.
   #believedIn(parent: Directory, name: string, ino: number): Directory | undefined {
-    let children = this.#children.get(parent)
-    if (children === undefined) {
-      children = new Map()
-      for (const each of parent.subdirectories()) children.set(each.name, each)
-      this.#children.set(parent, children)
-    }
-    const known = children.get(name)
+    const known = this.#places.at(parent, name)
     const isAnother =
       known !== undefined && known.ino !== ino && this.#diff.pending.moves.from(parent, name) !== undefined
     return isAnother ? undefined : known

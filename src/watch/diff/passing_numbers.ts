@@ -1,8 +1,7 @@
 import { isRenumbered } from '../scan/entry.ts'
-import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { KnownPlaces } from './snapshot/known_places.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
-import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 // Once the kernel has forgotten a file, it has another inode number on vfat, cifs and FUSE servers that make numbers up
 // (libfuse without use_ino: sshfs, unionfs-fuse, mergerfs). There kind, size, mode, times and name identify an entry.
@@ -13,7 +12,7 @@ import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
  * @param since ms since the epoch: all changes before had been seen when the known entries were
  */
 export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
-  for (const [{ listing, entries }, known] of knownIn(snapshot, tree)) {
+  for (const [{ listing, entries }, known] of new KnownPlaces().of(snapshot)) {
     const { mount, ino } = known
     if (mount.numbersPass || !mount.usesPolling || listing === undefined) continue
     if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
@@ -30,23 +29,10 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
 
 /** Drops the known numbers on mounts where numbers pass: they say nothing. */
 export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
-  for (const [, known] of knownIn(snapshot, tree)) {
+  for (const [, known] of new KnownPlaces().of(snapshot)) {
     if (!known.mount.numbersPass) continue
     known.ino = 0
     for (const entry of tree.entriesOf(known).values()) entry.ino = 0
     tree.trim()
-  }
-}
-
-/** Yields the directories that were read, each with the directory known at its place. */
-function* knownIn({ directories }: Snapshot, tree: Tree): Generator<[SnapshotDir, Directory]> {
-  const knownAs = new Map<SnapshotDir, Directory>()
-  for (const found of directories) {
-    const { name, parent, target } = found
-    const above = parent && (knownAs.get(parent) ?? parent.match)
-    const known = target?.requested ?? (above && tree.entriesOf(above).get(name))
-    if (!(known instanceof Directory)) continue
-    knownAs.set(found, known)
-    if (found.isRead) yield [found, known]
   }
 }

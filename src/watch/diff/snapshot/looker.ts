@@ -10,6 +10,7 @@ import type { TreeWalker } from '../../system.ts'
 import { keepsStat } from '../../tree/believed_entry.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { DiffContext } from '../context.ts'
+import { KnownPlaces } from './known_places.ts'
 import type { Scanner } from './scanner.ts'
 import type { ScanTarget } from './snapshot_dir.ts'
 
@@ -59,18 +60,24 @@ export class Looker {
     return found
   }
 
-  /** Lists these directories, each entry with its stat. The tree and the watches stay as they are. */
-  async see(
-    directories: readonly Directory[],
-    isRecursive: boolean,
-    take: (listing: Listing) => void,
-  ): Promise<void> {
-    const requests = directories.map((each) => ({
-      ...this.#scanner.placeOf(each),
-      recursive: isRecursive,
-      stat: true,
-    }))
-    await this.#walker.walk(requests, take)
+  /**
+   * Returns a listing, with the stat of each entry, of each directory from these on of which no stat is kept. The tree and the watches stay as they are.
+   */
+  async see(tops: readonly Directory[]): Promise<Map<Directory, Listing>> {
+    const { tree, rules } = this.#context
+    const recursive = rules.recursive && !rules.hidesSome
+    // The walker goes into no other mount by itself.
+    const isAsked = (each: Directory) =>
+      !each.mount.usesPolling && (!recursive || each.parent === undefined || each.mount.base === each)
+    const asked = tops.flatMap((top) => [...tree.within(top)].filter(isAsked))
+    const snapshot = this.#scanner.begin()
+    snapshot.begin(asked.map((each) => this.#scanner.target(snapshot, each)))
+    const requests = asked.map((each) => ({ ...this.#scanner.placeOf(each), recursive, stat: true }))
+    await this.#walker.walk(requests, (listing) => void snapshot.take(listing))
+    const seen = new Map<Directory, Listing>()
+    for (const [{ listing }, known] of new KnownPlaces().of(snapshot))
+      if (listing?.ino === known.ino && !keepsStat(known)) seen.set(known, listing)
+    return seen
   }
 
   /** Returns what is at the place of each of these roots now. */
