@@ -1,23 +1,15 @@
 import { mayPass } from '../report/watch_error.ts'
-import type { Listing, RootFinding } from '../scan/listing.ts'
+import type { Listing } from '../scan/listing.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Diff } from './diff.ts'
 import { KnownPlaces } from './snapshot/known_places.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 import { twinsIn } from './twins.ts'
 
-/** The directories of a snapshot, each with the known directory that it is, without those that tell nothing. */
-export interface Identified {
-  /** The directories to be compared, parents first. */
-  found: SnapshotDir[]
-  roots: Map<Directory, RootFinding>
-}
-
 /** Finds the known directory for each directory of a snapshot. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
   readonly #diff: Diff
   readonly #places = new KnownPlaces()
-  readonly #result: Identified = { found: [], roots: new Map() }
   // Known directories that had moved when the walker came to them, or links that led elsewhere than a moment before.
   readonly #unread: Directory[] = []
 
@@ -25,17 +17,19 @@ export class Identification {
     this.#diff = diff
   }
 
-  identify(): Identified {
+  /** Returns the directories that tell something, each with the known directory that it is, parents first. */
+  identify(): SnapshotDir[] {
     const { snapshot, rules, tree } = this.#diff
     const twins = rules.followsLinks ? twinsIn(snapshot.directories) : undefined
-    for (const found of snapshot.directories) {
-      if (!twins?.has(found) && this.#identify(found)) this.#result.found.push(found)
+    const all = snapshot.directories.filter((found) => {
+      const isKept = !twins?.has(found) && this.#identify(found)
       // The wd stays if it belongs to another directory that is still to be found.
-      else tree.disown(found.listing?.wd ?? 0)
-    }
+      if (!isKept) tree.disown(found.listing?.wd ?? 0)
+      return isKept
+    })
     for (const wd of snapshot.unclaimed.splice(0)) tree.disown(wd)
     this.#failUnread()
-    return this.#result
+    return all
   }
 
   /**
@@ -83,7 +77,7 @@ export class Identification {
   #root(found: SnapshotDir, top: Directory): boolean {
     const { listing } = found
     if (listing === undefined) return false
-    this.#result.roots.set(top, listing)
+    this.#diff.roots.set(top, listing)
     if (listing.error !== 0) return this.#failedRoot(found, top, listing)
     // Another directory by now: the caller that notices it compares all of it, and not the names that were looked at.
     if (found.target?.isLook && top.ino !== 0 && top.ino !== listing.ino) return false

@@ -1,87 +1,64 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
-import type { Rules } from '../rules.ts'
-import type { RootFinding } from '../scan/listing.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { type Directory, isUnwatched } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
-import { WatchStatus } from '../tree/watch_status.ts'
 import { Alterations } from './alterations.ts'
 import { Comparison } from './comparison.ts'
 import type { Diff } from './diff.ts'
-import type { DiffOptions } from './diff_options.ts'
 import { EditScript } from './edit_script.ts'
-import { Identification, type Identified } from './identify.ts'
+import { Identification } from './identify.ts'
 import { MoveMatcher } from './match_moves.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
-
-export interface DiffContext {
-  tree: Tree
-  rules: Rules
-  pending: Pending
-  /** True: directories that cannot be watched are polled. */
-  fallsBackToPolling: boolean
-}
-
-export interface Reconciled {
-  /** The changes in the order in which they are reported: each can be applied alone. */
-  changes: Change[]
-  roots: Map<Directory, RootFinding>
-  status: WatchStatus
-}
 
 /**
  * Compares a snapshot with the tree, when both are whole: only then is it known what has moved from where to where. The changes lead from the tree
  * to the snapshot; within the directories scanned, the tree then is what was found.
+ *
+ * @returns the changes in the order in which they are to be reported: each can be applied alone
  */
-export function reconcile(context: DiffContext, snapshot: Snapshot, options: DiffOptions): Reconciled {
-  const { tree, rules, pending, fallsBackToPolling } = context
+export function reconcile(given: Omit<Diff, 'matching' | 'editor'>): Change[] {
+  const { tree, options } = given
   const editor = new TreeEditor(tree, options.source, options.baseline)
   const matching = new MoveMatcher(tree, options)
-  const diff = { tree, rules, pending, options, snapshot, matching, editor }
-  return new Reconciliation(diff, new WatchStatus(tree, fallsBackToPolling)).run()
+  return new Reconciliation({ ...given, matching, editor }).run()
 }
 
 class Reconciliation {
   readonly #diff: Diff
-  readonly #status: WatchStatus
-  readonly #identified: Identified
+  /** The directories to be compared, parents first. */
+  readonly #all: readonly SnapshotDir[]
   readonly #comparison: Comparison
   readonly #alterations: Alterations
   readonly #script: EditScript
 
-  constructor(diff: Diff, status: WatchStatus) {
+  constructor(diff: Diff) {
     this.#diff = diff
-    this.#status = status
-    this.#identified = new Identification(diff).identify()
-    this.#comparison = new Comparison(diff, this.#identified.found)
+    this.#all = new Identification(diff).identify()
+    this.#comparison = new Comparison(diff, this.#all)
     this.#alterations = new Alterations(diff)
     this.#script = new EditScript(diff, this.#alterations)
   }
 
-  run(): Reconciled {
-    const { found: all, roots } = this.#identified
+  run(): Change[] {
     const refusals = this.#diff.snapshot.takeRefusals()
     // While a directory could not be read, a root in it reported itself.
-    for (const { match, isRead } of all)
+    for (const { match, isRead } of this.#all)
       if (isRead && match?.isListed === false) this.#diff.editor.enter(match)
     this.#comparison.run(refusals)
     this.#script.run(this.#comparison.moves, this.#comparison.gone)
-    for (const found of all) this.#cover(found)
+    for (const found of this.#all) this.#cover(found)
     for (const { parent, name, error } of refusals) {
       const { match } = parent
       if (match !== undefined && this.#diff.tree.isAttached(match)) match.mount.refuse(match, name, error)
     }
     this.#alter()
-    return { changes: this.#diff.editor.take(), roots, status: this.#status }
+    return this.#diff.editor.take()
   }
 
   /** Notes which watch a directory has now, and what there is to do in it. */
   #cover(found: SnapshotDir): void {
-    const { tree, pending, options, snapshot } = this.#diff
+    const { tree, pending, options, snapshot, status } = this.#diff
     const { match, listing } = found
     if (listing === undefined || listing.isUnchanged) return
     if (match === undefined || !tree.isAttached(match)) {
@@ -94,8 +71,7 @@ class Reconciliation {
       // The place where another directory was known by this wd is out of date: its event is on the way, or was lost.
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
-      if (this.#status.cover(match, listing, untoldSince + CLOCK_SLACK_MS))
-        pending.failed.list(match, untoldSince)
+      if (status.cover(match, listing, untoldSince + CLOCK_SLACK_MS)) pending.failed.list(match, untoldSince)
       // The shortage may pass in a moment.
       if (listing.isShort) pending.work.list(match)
       if (stale?.parent !== undefined) pending.rechecks.add(stale.parent, stale.name)
@@ -150,7 +126,7 @@ class Reconciliation {
 
   #alter(): void {
     const comparison = this.#comparison
-    for (const found of this.#identified.found) this.#alterDirectory(found)
+    for (const found of this.#all) this.#alterDirectory(found)
     for (const [directory, entry] of comparison.unlisted)
       this.#alterations.tellDirectory(directory, entry, comparison.since(directory.parent ?? directory))
     for (const [directory, name, before, after] of comparison.altered) {

@@ -3,10 +3,12 @@ import type { Change } from '../report/change.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
+import { WatchStatus } from '../tree/watch_status.ts'
 import type { DiffContext } from './context.ts'
+import type { Outcome } from './diff.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
 import { forgetNumbers, learnNumbers } from './passing_numbers.ts'
-import { type Reconciled, reconcile } from './reconcile.ts'
+import { reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
 import { Scanner } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
@@ -49,11 +51,11 @@ export class Rescan {
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy(top) : undefined
     const snapshot = this.scanner.begin()
-    const pieces: Reconciled[] = []
-    const take = () => pieces.push(this.#takePiece(snapshot, options))
+    const outcome = this.#begin()
+    const take = () => this.#takePiece(snapshot, options, outcome)
     const progress = () => {
       const [root] = snapshot.directories
-      const isRoot = lazy !== undefined && pieces.length === 0 && root?.listing?.isPlain === true
+      const isRoot = lazy !== undefined && outcome.roots.size === 0 && root?.listing?.isPlain === true
       // The ends of links are not known before all has been walked.
       if (isRoot || (snapshot.directories.length >= PIECE && !rules.followsLinks)) take()
       if (isRoot) lazy.open()
@@ -64,9 +66,8 @@ export class Rescan {
     } finally {
       lazy?.seal()
     }
-    take()
-    this.#conclude(pieces)
-    return pieces.map(({ roots }) => roots.get(top)).find((finding) => finding !== undefined)
+    this.#take(snapshot, options, outcome)
+    return outcome.roots.get(top)
   }
 
   /**
@@ -82,8 +83,9 @@ export class Rescan {
     // A saved tree is compared in all entries.
     const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
     const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
-    const { roots, status } = this.#take(snapshot, options)
-    return { roots, unlisted: status.unlisted }
+    const outcome = this.#begin()
+    this.#take(snapshot, options, outcome)
+    return { roots: outcome.roots, unlisted: outcome.status.unlisted }
   }
 
   /**
@@ -112,7 +114,7 @@ export class Rescan {
 
   /** Takes in what a poll has found, and returns the changes. */
   takePoll(snapshot: Snapshot, options: DiffOptions): readonly Change[] {
-    return this.#take(snapshot, options).changes
+    return this.#take(snapshot, options)
   }
 
   /** Compares looks at some directories with the tree, and reports the differences. */
@@ -150,31 +152,32 @@ export class Rescan {
     return baseline && !statAll && isPlain && !top.mount.usesPolling && !top.isListed
   }
 
-  #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {
-    const { tree, rules, pending, sourceChoice, reporter } = this.#context
+  #begin(): Outcome {
+    const { tree, sourceChoice } = this.#context
+    return { roots: new Map(), status: new WatchStatus(tree, sourceChoice.mayFallBack) }
+  }
+
+  #takePiece(snapshot: Snapshot, options: DiffOptions, outcome: Outcome): readonly Change[] {
+    const { tree, rules, pending, reporter } = this.#context
     if (!options.baseline) {
       if (options.since !== Number.POSITIVE_INFINITY) learnNumbers(snapshot, tree, options.since)
       forgetNumbers(snapshot, tree)
     }
-    const context = { tree, rules, pending, fallsBackToPolling: sourceChoice.mayFallBack }
-    const reconciled = reconcile(context, snapshot, options)
+    const changes = reconcile({ tree, rules, pending, options, snapshot, ...outcome })
     snapshot.directories = []
-    if (!options.baseline) reporter.report(reconciled.changes)
-    return reconciled
+    if (!options.baseline) reporter.report(changes)
+    return changes
   }
 
-  #take(snapshot: Snapshot, options: DiffOptions): Reconciled {
-    const reconciled = this.#takePiece(snapshot, options)
-    this.#conclude([reconciled])
-    return reconciled
-  }
-
-  #conclude(pieces: readonly Reconciled[]): void {
-    for (const { status } of pieces) {
-      if (status.trouble !== undefined) this.#context.reporter.trouble(status.trouble)
-      if (status.outOfWatches !== undefined) this.#context.watchShortage.note(status.outOfWatches)
-      else if (status.hasAdded) this.#context.watchShortage.end()
-    }
+  /** Takes in a snapshot, or the last piece of it. */
+  #take(snapshot: Snapshot, options: DiffOptions, outcome = this.#begin()): readonly Change[] {
+    const { reporter, watchShortage } = this.#context
+    const changes = this.#takePiece(snapshot, options, outcome)
+    const { trouble, outOfWatches, hasAdded } = outcome.status
+    if (trouble !== undefined) reporter.trouble(trouble)
+    if (outOfWatches !== undefined) watchShortage.note(outOfWatches)
+    else if (hasAdded) watchShortage.end()
+    return changes
   }
 }
 

@@ -8,6 +8,7 @@ import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'
 import type { TreeWalker } from '../../../src/watch/system.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { WatchStatus } from '../../../src/watch/tree/watch_status.ts'
 import { Replay } from '../../scripts/replay.ts'
 import { World } from '../events/translating.ts'
 import { kindsOf, type Plan, type RecordSpec, recordsOf, walkOf } from '../scan/records.ts'
@@ -63,8 +64,8 @@ export class Walked extends World {
     const snapshot = this.#scanner.snapshotOf(requested, listingsIn(recordsOf(records)), {
       isPoll: this.#isPolled,
     })
-    const { changes } = reconcile({ tree, rules, pending, fallsBackToPolling }, snapshot, diff)
-    return changes
+    const outcome = { roots: new Map(), status: new WatchStatus(tree, fallsBackToPolling) }
+    return reconcile({ tree, rules, pending, snapshot, options: diff, ...outcome })
   }
 
   /** What is believed, as a plan has it: paths to inode numbers. */
