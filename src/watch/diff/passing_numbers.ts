@@ -12,7 +12,9 @@ import type { Snapshot } from './snapshot/snapshot.ts'
  * @param since ms since the epoch: all changes before had been seen when the known entries were
  */
 export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
-  for (const [{ listing, entries }, known] of new KnownPlaces().of(snapshot)) {
+  if (!snapshot.directories.some(({ mount }) => mount.usesPolling)) return
+  for (const [found, known] of new KnownPlaces().of(snapshot)) {
+    const { listing } = found
     const { mount, ino } = known
     if (mount.numbersPass || !mount.usesPolling || listing === undefined) continue
     if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
@@ -20,7 +22,7 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
     // No listing says which directory a root, or the end of a link, is.
     if (!isIt && mount.base !== known) continue
     for (const [name, entry] of tree.entriesOf(known)) {
-      const now = entries.get(name)
+      const now = found.entries.get(name)
       if (now !== undefined && isRenumbered(entry, now, since, isIt)) mount.distrustNumbers()
     }
     tree.trim()
@@ -29,6 +31,7 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
 
 /** Drops the known numbers on mounts where numbers pass: they say nothing. */
 export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
+  if (!snapshot.directories.some(({ mount }) => mount.numbersPass)) return
   for (const [, known] of new KnownPlaces().of(snapshot)) {
     if (!known.mount.numbersPass) continue
     known.ino = 0
