@@ -91,28 +91,22 @@ function leavesNothing(): () => Promise<void> {
 describe('the threads of walks', () => {
   const small = [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }]
 
-  test.each([
-    ['a walker', 1],
-    ['a hundred walkers', 100],
-  ])(
-    'wait for the next one: a hundred walks of %s, one after another, have those of the first',
-    async (_, count) => {
-      const before = new Set(threadIds())
-      const own = () => threadIds().filter((id) => !before.has(id))
-      const walkers = Array.from({ length: count }, openWalker)
-      // By thread. A thread that is not needed for a second ends.
-      const waited = new Map<string, number>()
-      for (let i = 0; i < 100; i++) {
-        await walk(walkers[i % count] as NativeWalker, small)
-        // A thread that has delivered its walk and does not wait yet cannot be used: the next walk would make another one.
-        await vi.waitFor(() => expect(own().every(sleeps)).toBe(true), { timeout: 60_000, interval: 1 })
-        for (const id of own()) waited.set(id, Math.max(waited.get(id) ?? 0, timesWaited(id)))
-      }
-      expect(waited.size).toBeLessThan(10)
-      // Each walk wakes one of them up, as proc(5) counts: a thread of its own for each walk would have waited for none.
-      expect([...waited.values()].reduce((sum, times) => sum + times, 0)).toBeGreaterThan(90)
-    },
-  )
+  // The first test of the file: no thread waits yet.
+  test('wait for the next one: a hundred walks of a hundred walkers, one after another, have those of the first', async () => {
+    const before = new Set(threadIds())
+    const own = () => threadIds().filter((id) => !before.has(id))
+    // By thread. A thread that is not needed for a second ends.
+    const waited = new Map<string, number>()
+    for (let i = 0; i < 100; i++) {
+      await walk(openWalker(), small)
+      // A thread that has delivered its walk and does not wait yet cannot be used: the next walk would make another one.
+      await vi.waitFor(() => expect(own().every(sleeps)).toBe(true), { timeout: 60_000, interval: 1 })
+      for (const id of own()) waited.set(id, Math.max(waited.get(id) ?? 0, timesWaited(id)))
+    }
+    expect(waited.size).toBeLessThan(10)
+    // Each walk wakes one of them up, as proc(5) counts: a thread of its own for each walk would have waited for none.
+    expect([...waited.values()].reduce((sum, times) => sum + times, 0)).toBeGreaterThan(90)
+  })
 
   test('do not wait for long, though a walker is open', async () => {
     const nothingLeft = leavesNothing()
