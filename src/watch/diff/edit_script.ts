@@ -49,7 +49,7 @@ export class EditScript {
       if (still.length === left.length && !this.#release(still)) break
       left = still
     }
-    for (const each of gone) this.#delete(each)
+    for (const each of gone) this.delete(each)
     // The directories that these were found in are not there any more.
     for (const each of this.#removed) this.#tree.drop(each)
   }
@@ -57,6 +57,13 @@ export class EditScript {
   /** Returns true for a directory that was reported at a place where it was not before. */
   hasPlaced(directory: Directory): boolean {
     return this.#moveOf.get(directory)?.isDone === true
+  }
+
+  /** Deletes an entry that is nowhere any more. */
+  delete(at: Located): void {
+    const { directory, name, entry } = at
+    if (this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
+      this.#remove(at)
   }
 
   /** Puts an entry where it was found, if that can be, and then those that have waited for its place, one after the other. */
@@ -173,13 +180,6 @@ export class EditScript {
     if (!(directory instanceof Directory)) return []
     const within = [...this.#leaving].filter(([from]) => isWithin(from, directory))
     return within.flatMap(([, names]) => [...names.values()])
-  }
-
-  /** Deletes an entry that is nowhere any more. */
-  #delete(at: Located): void {
-    const { directory, name, entry } = at
-    if (this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
-      this.#remove(at)
   }
 
   /** Removes an entry. If it, or an entry in it, was found elsewhere, that is made again there. */

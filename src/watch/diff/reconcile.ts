@@ -68,13 +68,12 @@ class Reconciliation {
     // A look at names adds no watch.
     const isListing = found.target?.names === undefined
     if (isListing) {
-      // The place where another directory was known by this wd is out of date: its event is on the way, or was lost.
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
       if (status.cover(match, listing, untoldSince + CLOCK_SLACK_MS)) pending.failed.list(match, untoldSince)
       // The shortage may pass in a moment.
       if (listing.isShort) pending.work.list(match)
-      if (stale?.parent !== undefined) pending.rechecks.add(stale.parent, stale.name)
+      if (stale !== undefined) this.#displace(stale, match)
     }
     if (found.isRead && isListing) {
       match.isListed = true
@@ -122,6 +121,18 @@ class Reconciliation {
   #otherWith(wd: number, directory: Directory): Directory | undefined {
     if (wd <= 0) return undefined
     return this.#diff.tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
+  }
+
+  // A directory has one place in a mount. If the wd says that this one was known elsewhere, that place is out of date:
+  // its event is on the way, or was lost.
+  #displace(stale: Directory, directory: Directory): void {
+    const { parent, name } = stale
+    if (parent === undefined) return
+    // No event may be left to tell what is at that place.
+    this.#diff.pending.rechecks.add(parent, name)
+    let above: Directory | undefined = directory
+    while (above !== undefined && above !== stale) above = above.parent
+    if (above === undefined) this.#script.delete({ directory: parent, name, entry: stale })
   }
 
   #alter(): void {
