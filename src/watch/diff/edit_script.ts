@@ -11,8 +11,8 @@ import type { Move } from './match_moves.ts'
 
 /**
  * Turns the known tree into the found one, a change at a time: at any moment the tree is what was reported. An entry waits until its place is there and
- * free. Entries that wait for each other in a circle are exchanged. If no entry can go on for another reason, one in the way is reported as deleted, and made
- * again where it belongs, with all that is known of it.
+ * free. Entries that have each other's places are exchanged. Of entries that wait for each other in another circle, one in the way is reported as deleted, and
+ * made again where it belongs, with all that is known of it.
  */
 export class EditScript {
   readonly #tree: Tree
@@ -24,8 +24,8 @@ export class EditScript {
   readonly #moveOf = new Map<Directory, Move>()
   /** Moves whose entry is still to leave its place, by that place. */
   readonly #leaving = new ByName<Move>()
-  /** Moves that wait for another, by the move whose entry is in the way. */
-  readonly #waiting = new Map<Move, Move>()
+  /** Moves that wait, by the move that each waits for. */
+  readonly #waiting = new Map<Move, Move[]>()
   /** Directories that were reported as deleted, and are to be made again. */
   readonly #removed = new Set<Directory>()
 
@@ -44,8 +44,10 @@ export class EditScript {
       if (move.from !== undefined) this.#leaving.set(move.from.directory, move.from.name, move)
     }
     for (let left = moves; left.length > 0; ) {
+      this.#waiting.clear()
       for (const move of left) this.#place(move)
       const still = left.filter(({ isDone }) => !isDone)
+      // What a move waited for may have gone on with a directory above.
       if (still.length === left.length && !this.#release(still)) break
       left = still
     }
@@ -66,64 +68,76 @@ export class EditScript {
       this.#remove(at)
   }
 
-  /** Puts an entry where it was found, if that can be, and then those that have waited for its place, one after the other. */
+  /** Puts an entry where it was found, if that can be, and then those that have waited for it. */
   #place(first: Move): void {
-    for (let move: Move | undefined = first; move !== undefined && this.#isPlaced(move); ) {
-      const next = this.#waiting.get(move)
+    const due = [first]
+    for (const move of due) {
+      const blocker = move.isDone ? undefined : this.#blockerOf(move)
+      const others = blocker && this.#waiting.get(blocker)
+      if (others !== undefined) others.push(move)
+      else if (blocker !== undefined) this.#waiting.set(blocker, [move])
+      else if (!move.isDone && this.#tree.isAttached(move.to)) this.#put(move)
+      if (!move.isDone) continue
+      for (const waiting of this.#waiting.get(move) ?? []) due.push(waiting)
       this.#waiting.delete(move)
-      move = next
     }
   }
 
-  #isPlaced(move: Move): boolean {
-    const { to, name, from, isDone } = move
-    if (isDone) return true
-    if (!this.#isInPlace(to)) return false
-    const isFree = move.isFree && from === undefined
-    const occupant = isFree ? undefined : this.#tree.entriesOf(to).get(name)
-    if (occupant !== undefined) {
-      const leaving = this.#leaving.get(to, name)
-      if (leaving !== undefined) this.#waiting.set(leaving, move)
-      if (leaving !== undefined || this.#leavingWithin(occupant).length > 0) return false
-    }
-    this.#put(move, occupant)
-    return true
+  /** Returns a move that has to be made before. undefined: there is none, or the directory that the entry goes to is gone. */
+  #blockerOf(move: Move): Move | undefined {
+    const above = this.#moveAbove(move)
+    if (above?.isDone === false) return above
+    const occupant = this.#occupantOf(move)
+    return occupant && (this.#leaving.get(move.to, move.name) ?? this.#leavingWithin(occupant)[0])
   }
 
-  /** Returns true if a directory is where it was found. */
-  #isInPlace(directory: Directory): boolean {
-    let each: Directory | undefined = directory
-    let move: Move | undefined
-    for (; each !== undefined && move === undefined; each = each.parent) move = this.#moveOf.get(each)
-    return move?.isDone !== false && this.#tree.isAttached(directory)
+  /** Returns the move of the directory that an entry goes to, or of the nearest one above that moves. */
+  #moveAbove({ to }: Move): Move | undefined {
+    let above: Move | undefined
+    for (let each: Directory | undefined = to; each !== undefined && above === undefined; each = each.parent)
+      above = this.#moveOf.get(each)
+    return above
   }
 
-  /** Lets one of these moves go on, as all wait: by an exchange, or by a removal of what is in the way. Returns false if they wait for a directory that is gone. */
+  #occupantOf({ to, name, from, isFree }: Move): Entry | undefined {
+    const mayBeTaken = this.#tree.isAttached(to) && !(isFree && from === undefined)
+    return mayBeTaken ? this.#tree.entriesOf(to).get(name) : undefined
+  }
+
+  /** Lets moves go on that wait for each other in a circle. Returns false if none do: those that are left wait for a directory that is gone. */
   #release(waiting: readonly Move[]): boolean {
     const seen = new Set<Move>()
-    let hasExchanged = false
-    let last: Move | undefined
+    let hasReleased = false
     for (const first of waiting) {
       const chain: Move[] = []
       let move: Move | undefined = first
-      for (; move !== undefined && !seen.has(move) && this.#isInPlace(move.to); ) {
+      for (; move !== undefined && !seen.has(move); move = this.#blockerOf(move)) {
         seen.add(move)
         chain.push(move)
-        move = this.#leaving.get(move.to, move.name)
       }
-      const circle = move === undefined ? -1 : chain.indexOf(move)
-      if (circle >= 0 && this.#exchange(chain.slice(circle))) hasExchanged = true
-      else last ??= chain.at(-1)
+      const begin = move === undefined ? -1 : chain.indexOf(move)
+      if (begin >= 0 && this.#break(chain.slice(begin))) hasReleased = true
     }
-    if (hasExchanged) return true
-    const occupant = last && this.#tree.entriesOf(last.to).get(last.name)
-    if (last === undefined || occupant === undefined) return false
-    this.#remove({ directory: last.to, name: last.name, entry: occupant })
+    return hasReleased
+  }
+
+  /** Breaks a circle, in which each move waits for the next: by an exchange, or by a removal of what is in the way. Returns true if that was possible. */
+  #break(circle: readonly Move[]): boolean {
+    const isOfPlaces = circle.every(
+      ({ to, name }, i) => this.#leaving.get(to, name) === circle[(i + 1) % circle.length],
+    )
+    if (isOfPlaces && this.#exchange(circle)) return true
+    const blocked = circle.filter((move) => this.#moveAbove(move)?.isDone !== false)
+    const stuck = blocked.find(({ to, name }) => this.#leaving.get(to, name) === undefined) ?? blocked.at(-1)
+    const entry = stuck && this.#occupantOf(stuck)
+    if (stuck === undefined || entry === undefined) return false
+    this.#remove({ directory: stuck.to, name: stuck.name, entry })
     return true
   }
 
-  #put(move: Move, occupant: Entry | undefined): void {
+  #put(move: Move): void {
     const { to, name, entry, from } = move
+    const occupant = this.#occupantOf(move)
     const isReplaced = occupant !== undefined && this.#mayReplace(move, occupant)
     if (occupant !== undefined && !isReplaced) this.#editor.delete({ directory: to, name, entry: occupant })
     this.#finish(move)

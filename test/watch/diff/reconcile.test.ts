@@ -102,6 +102,18 @@ test.each([
   expect(changes.filter((change) => change.startsWith(type))).toHaveLength(count)
 })
 
+// To let one of them go on at a time, and to try all again, took the cube of their number: minutes for these.
+test.each([
+  ['takes the place of the directory that it lies in', 0, 'create', 2000],
+  ['takes the place of the next such directory, which is gone', 1, 'rename', 2000],
+])('of 2,000 directories each %s', { timeout: 30_000 }, (_, by, type, count) => {
+  const each = Array.from({ length: 2000 }, (_, i) => i)
+  const before = each.flatMap((i) => [[`d${i}/`, 1 + i] as const, [`d${i}/c/`, 5000 + i] as const])
+  const after = each.map((i) => [`d${i + by}/`, 5000 + i] as const)
+  const changes = told(planOf(Object.fromEntries(before)), planOf(Object.fromEntries(after)), true)
+  expect(changes.filter((change) => change.startsWith(type))).toHaveLength(count)
+})
+
 test('a directory that is made again has its watch, and all that is believed of it, listed or not', () => {
   const walked = new Walked(false)
   walked.find(planOf({ 'a/': 1, 'a/y/': 6, 'a/y/f': 7, 'a/b/': 2, 'a/b/x/': 3, 'a/b/x/f': 4, 'a/gone': 5 }))
