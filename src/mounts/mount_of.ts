@@ -43,9 +43,10 @@ export const mountOf: MountLookup = (path) => findMount(path, linux)
 /** Returns true if a path has another mount than its directory, symlinks followed. */
 export function isMountPoint(path: string): boolean {
   const [own, around] = [linux.mountId(path), linux.mountId(dirname(path))]
+  if (own !== 0) return own > 0 && around > 0 && own !== around
   // The kernel does not tell mounts (before Linux 5.8).
-  if (own === 0) return parseMountinfo(textOf(linux)).some(({ point }) => point === linux.realPath(path))
-  return own > 0 && around > 0 && own !== around
+  const real = linux.realPath(path)
+  return parseMountinfo(textOf(linux)).some(({ point }) => point === real)
 }
 
 /** Returns the id of an existing path's mount, symlinks followed; 0 if the kernel does not say. Throws as {@link mountOf}. */

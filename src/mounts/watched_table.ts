@@ -18,7 +18,7 @@ export class WatchedTable {
   // A table is being read, and whether it may be out of date by now.
   #looking: Promise<void> | undefined
   #isDue = false
-  // Nobody could read it the last time.
+  // The last read has failed.
   #isStale = false
   // For the read under way to be told, and for the one after it.
   readonly #waiting: Array<() => void> = []
@@ -89,9 +89,12 @@ export class WatchedTable {
       while (this.#isDue) {
         this.#isDue = false
         this.#waiting.push(...this.#waitingForNext.splice(0))
+        // To a listener that joins meanwhile the table would be older than its own.
+        const listeners = [...this.#listeners]
         const rows = await read()
         this.#isStale = rows === undefined
-        if (rows !== undefined) for (const listener of this.#listeners) listener(rows)
+        if (rows !== undefined)
+          for (const listener of listeners) if (this.#listeners.has(listener)) listener(rows)
         for (const resolve of this.#waiting.splice(0)) resolve()
       }
     } finally {

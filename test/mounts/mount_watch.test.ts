@@ -3,8 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { MountWatch } from '../../src/mounts/mount_watch.ts'
 
 vi.mock('node:fs/promises')
-// The first table.
-vi.mock('node:fs', () => ({ readFileSync: () => table('/') }))
+// The table that is read within open().
+let first = ''
+vi.mock('node:fs', () => ({ readFileSync: () => first }))
 
 let notify = () => {}
 let descriptors = 0
@@ -32,6 +33,7 @@ function table(...points: string[]): string {
 /** A watch that is being opened, where a table says what it said when its read was asked for, and that only when the test lets it. */
 function openWatch() {
   let now = table('/')
+  first = now
   const reads: Array<() => void> = []
   vi.mocked(readFile).mockImplementation(() => {
     const read = now
@@ -158,4 +160,26 @@ test('two watches have one descriptor and one read, and each is told what was mo
   expect(descriptors).toBe(1)
   other.close()
   expect(descriptors).toBe(0)
+})
+
+test('a watch that is opened while the table is read is not told of a table that is older than its own', async () => {
+  const opening = openWatch()
+  const { watch, mount, mountUnheard, reads, told } = opening
+  await opened(opening)
+  mount('/', '/a')
+  // Read by the new watch within open(), and not by the read under way.
+  first = table('/', '/a', '/b')
+  mountUnheard('/', '/a', '/b')
+  const toldOther: string[][] = []
+  const other = new MountWatch((points) => void toldOther.push(points.map(String)))
+  await other.open()
+  reads.shift()?.()
+  await idle()
+  expect([told, toldOther]).toEqual([[['/a']], []])
+  mount('/', '/a', '/b', '/c')
+  reads.shift()?.()
+  await idle()
+  expect([told, toldOther]).toEqual([[['/a'], ['/b', '/c']], [['/c']]])
+  watch.close()
+  other.close()
 })
