@@ -11,7 +11,7 @@ namespace {
 // A vector: gcc copies its words at once with -O2 as well.
 using Block = uint64_t __attribute__((vector_size(2 * sizeof(uint64_t))));
 
-// How many bytes there are before the padding. A name has no NUL, so the last byte that is none ends it.
+// Returns the number of bytes before the padding. A name has no NUL, so the last byte that is none ends it.
 size_t BytesBeforePadding(uint64_t word) {
   uint64_t little = le64toh(word);
   return little == 0 ? 0 : sizeof word - static_cast<size_t>(__builtin_clzll(little)) / 8;

@@ -126,8 +126,8 @@ void Stream::OnWake(uv_async_t* handle) {
   if (stream->flowing_ && (stream->more_ || !in_window)) stream->Deliver();
 }
 
-// How many events there were to deliver, marks included. A callback may pause or close this stream, or throw;
-// the object itself outlives the turn in any case, since libuv closes handles at its end.
+// Returns the number of events to deliver, marks included. A callback may pause or close this stream, or
+// throw; the object itself outlives the turn in any case, since libuv closes handles at its end.
 size_t Stream::Deliver() {
   size_t delivered = 0;
   more_ = false;

@@ -57,7 +57,7 @@ class DigestCache {
   // Drops all digests: JavaScript's beliefs are no longer a walk's findings.
   void Forget();
 
-  // How long the last pass took. Written by a walk's thread, read by the loop's.
+  // The time that the last pass took. Written by a walk's thread, read by the loop's.
   void NoteTime(uint64_t nanoseconds) { took_.store(nanoseconds, std::memory_order_relaxed); }
   uint64_t took() const { return took_.load(std::memory_order_relaxed); }
 

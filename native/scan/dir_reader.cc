@@ -107,7 +107,7 @@ void DirReader::Compare(const Job& job, const Request& request) {
     const char* name = request.way;
     for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
     request_of.Add(request.way, static_cast<size_t>(name - request.way));
-    // How it is looked at, and not what is found.
+    // These say how the entry is looked at, and not what is found.
     request_of.Add(request.flags & ~uint32_t{Request::kStatOnly});
     above = request_of.Finish();
   }

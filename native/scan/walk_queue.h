@@ -66,7 +66,7 @@ class WalkQueue {
     next_request_ = 0;
   }
 
-  // How many directories wait.
+  // Returns the number of directories that wait.
   size_t size() const { return size_; }
 
   bool Take(Job* job);
@@ -101,7 +101,7 @@ class WalkQueue {
   size_t size_ = 0;
   Node* top_ = nullptr;
 
-  // Those with a descriptor, in the order in which they got it.
+  // The directories with a descriptor, in the order in which they got it.
   Node* oldest_ = nullptr;
   Node* newest_ = nullptr;
   size_t held_ = 0;

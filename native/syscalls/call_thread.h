@@ -23,7 +23,7 @@ class CallThread {
   // 0 or -errno. The call is this object's from now on if it is 0.
   int Push(Call* call);
 
-  // Those that are done, oldest first; they are the caller's. Null: none.
+  // The calls that are done, oldest first; they are the caller's. Null: none.
   Call* Take();
 
   // The loop wants no more: what has not begun is dropped, what is open closed.

@@ -26,7 +26,7 @@ export type ChokidarOptions = Partial<{
   binaryInterval: number
   /** Give `stats` with each event. @default false */
   alwaysStat: boolean
-  /** How many levels of subdirectories to descend. @default unlimited */
+  /** The number of levels of subdirectories to descend. @default unlimited */
   depth: number
   /** Do not emit 'error' for paths that may not be read. @default false */
   ignorePermissionErrors: boolean

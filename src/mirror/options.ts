@@ -51,7 +51,7 @@ export interface MirrorConfig {
   readonly firstPass?: FirstPass
 }
 
-/** How far the first pass is, for who waits for it. */
+/** The progress of the first pass, for callers that wait for it. */
 export interface FirstPass {
   /** Entries of a source have been looked at. */
   looked(entries: number): void

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { codeOf } from './syscalls/call_error.ts'
 
 /**
- * Why no process can be started that is given /dev/null, and what to do; undefined where it can be opened. A root that somebody has put together may be
+ * Returns why no process can be started that is given /dev/null, and what to do; undefined where it can be opened. A root that somebody has put together may be
  * without it, and the error of spawn() names the program for it alone: libuv opens both in the child.
  */
 export function devNullMissing(): string | undefined {

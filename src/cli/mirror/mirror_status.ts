@@ -21,7 +21,7 @@ export class MirrorStatus extends Status {
     return this.#mirror?.skipped.length ?? 0
   }
 
-  /** Why readers of the target should not rely on it now; undefined if they can. */
+  /** The reason why readers should not rely on the target now; undefined: they can. */
   get unready(): string | undefined {
     const mirrored = this.#mirror
     switch (mirrored?.state) {

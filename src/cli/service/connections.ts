@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
-/** Those who probe and scrape are few; more than so many is somebody who holds them. */
+/** Callers that probe and scrape are few; more than so many is somebody who holds them. */
 const MOST = 64
 
 /**
- * How many connections may be open at once: each is a descriptor, and without descriptors nothing can be mirrored or read. At most an
+ * The number of connections that may be open at once: each is a descriptor, and without descriptors nothing can be mirrored or read. At most an
  * eighth of what this process may have, so that the rest is for its work.
  *
  * @param limits what /proc/self/limits has (proc_pid_limits(5)): of the shell's `ulimit -n`, which Node raises as far as it may

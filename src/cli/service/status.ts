@@ -7,7 +7,7 @@ interface StatusEvents {
 
 /** The state of a command, from before it begins until after it has ended, for probes and metrics. */
 export abstract class Status extends EventEmitter<StatusEvents> {
-  /** Why nobody should rely on it now; undefined if they can. */
+  /** The reason not to rely on it now; undefined: callers can rely on it. */
   abstract get unready(): string | undefined
 
   /** To be called when something may be another. */

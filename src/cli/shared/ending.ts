@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { describeErrno, printable } from '../../errors.ts'
 
-/** How a process has ended. */
+/** The way in which a process has ended. */
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null

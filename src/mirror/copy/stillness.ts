@@ -8,7 +8,7 @@ import { Torn } from '../source/errors.ts'
  */
 export const TWO_TICKS = 10
 
-/** How long a flat file must hold still (ms), and what ends the wait for it: it is no promise to anybody then. */
+/** The time for which a flat file must hold still (ms), and what ends the wait for it: it is no promise to anybody then. */
 export interface Stillness {
   readonly quiet: number
   readonly signal: AbortSignal
@@ -18,7 +18,7 @@ export interface Stillness {
 export type Emptied = ReadonlyMap<string, { readonly key: StatKey; readonly since: number }>
 
 /**
- * How many times `quiet` a file must hold still that has become empty. Whoever rewrites a file in place truncates it first, and ext4 was seen
+ * A file that has become empty must hold still for so many times `quiet`. A writer that rewrites a file in place truncates it first, and ext4 was seen
  * to hold the writer up for 0.2 s, on a busy disk for 3 s, between that and the first byte.
  */
 const EMPTY_PATIENCE = 50

@@ -84,7 +84,7 @@ export function sameContent(a: TargetNode, b: TargetNode): boolean {
   return b.kind === 'directory' && sameEntries(a.entries, b.entries, sameContent)
 }
 
-/** How many files and links readers see: of the layout of a ConfigMap, its keys. */
+/** Returns the number of files and links that readers see: of the layout of a ConfigMap, its keys. */
 export function countKeys({ entries }: TargetTree): number {
   let count = 0
   for (const [name, node] of entries) {

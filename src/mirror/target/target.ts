@@ -36,7 +36,7 @@ export class Target {
     return new Target(calls, place, await openAt(calls, place))
   }
 
-  /** How people call it. */
+  /** Its name for people. */
   get shown(): string {
     return this.#place.directory
   }

@@ -64,7 +64,7 @@ export async function runProgram(
 interface Started {
   readonly child: ChildProcess
   readonly pid: number
-  /** How it has ended, when it has been waited for. */
+  /** The way in which it has ended, once it has been waited for. */
   readonly exited: Promise<string>
 }
 

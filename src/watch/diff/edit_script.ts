@@ -47,7 +47,7 @@ export class EditScript {
       this.#waiting.clear()
       for (const move of left) this.#place(move)
       const still = left.filter(({ isDone }) => !isDone)
-      // What a move waited for may have gone on with a directory above.
+      // The entry that a move waited for may have moved on with a directory above.
       if (still.length === left.length && !this.#release(still)) break
       left = still
     }

@@ -98,7 +98,7 @@ export class InotifySource {
     return this.#watching
   }
 
-  /** How many overflows there have been. */
+  /** The number of overflows. */
   get overflows(): number {
     return this.#overflows
   }

@@ -5,14 +5,14 @@ import type { ForestContext } from './context.ts'
 import { type Covering, isElsewhere } from './covering.ts'
 
 /**
- * Whether the roots that lie in the trees of others are what they were. All that a covered root adds to what its coverer tells is whether it is lost,
- * restored, overflown or recovered, which is derived from what is believed: nobody looks at anything for it.
+ * Finds out whether the roots in the trees of other roots are what they were. A covered root adds to the reports of its coverer only that it is lost,
+ * restored, overflown or recovered. All of that follows from the tree, without a look at any file.
  */
 export class CoveredRoots {
   /** True: a root is lost that lies below another's path. The next event may be of the entry at its path. */
   lacksSome = false
   readonly #context: ForestContext
-  // What the forest and its trees were at the last review.
+  // The revisions of the forest and of its trees at the last review.
   #forestRevision = 0
   #treeRevision = 0
 
@@ -20,7 +20,7 @@ export class CoveredRoots {
     this.#context = context
   }
 
-  /** After each task. Costs nothing while nothing is covered, and little while no directory comes or goes. */
+  /** Reviews the covered roots after each task. Costs nothing while no root is covered, and little while no directory comes or goes. */
   review(): void {
     const { tree, forest, coverings } = this.#context
     const hasChanged = tree.revision !== this.#treeRevision || forest.revision !== this.#forestRevision
@@ -61,11 +61,11 @@ export class CoveredRoots {
     const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
     if (found !== root.top) forest.lose(root, this.#reasonOf(root, covering), sourceOf(root))
     if (found !== undefined) this.#restore(root, found)
-    // What was a directory is not restored by a file.
+    // A root that was a directory is not restored by a file.
     else if (isElsewhere(covering) || (covering === 'file' && root.top === undefined)) forest.release(root)
   }
 
-  /** Why its directory is not the one that its coverer has at its path now. */
+  /** Returns the reason why the root's directory is not the one that the coverer has at the path now. */
   #reasonOf({ top, path }: Root, covering: Covering): LostReason {
     const { tree } = this.#context
     if (covering !== 'elsewhere' && covering !== 'nothing') return 'replaced'
@@ -73,7 +73,7 @@ export class CoveredRoots {
     return tree.pathOf(top) === path ? 'unreadable' : 'renamed'
   }
 
-  /** Something has come to be at its path of which another root tells all. */
+  /** Gives a root to another one, which has come to have a directory at its path. */
   #absorb(root: Root, coverer: Root, directory: Directory): void {
     const { forest } = this.#context
     const isAnother = root.top?.ino !== directory.ino
@@ -90,7 +90,7 @@ export class CoveredRoots {
   }
 }
 
-/** How it came to be known that a covered root is not what it was, for all that its tree can say. */
+/** Returns the source of the news that a covered root is not what it was, as far as the tree can tell. */
 function sourceOf({ isOverflown, top }: Root): Source {
   if (isOverflown) return 'rescan'
   return top?.mount.usesInotify ? 'inotify' : 'poll'

@@ -10,32 +10,32 @@ import type { FileRoot } from '../file_root.ts'
 import type { Root } from '../root.ts'
 
 /**
- * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none, or is not followed to one), or 'nothing' yet: what comes
- * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not; a 'link' that is not followed, but may be, leads there.
+ * The entry that a root's tree has at a path below the root: a listed directory; a 'file', which is an entry that is not gone into; or 'nothing' yet, and the root
+ * will report what comes there. 'elsewhere': the tree does not and will not know where the path leads. 'link': the same, by a symlink that may be followed one day.
  */
 export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
-/** Whether a root does not tell, now or later, of what a path leads to. */
+/** Returns true if a root reports nothing, now or later, of the end of a path. */
 export function isElsewhere(covering: Covering): boolean {
   return covering === 'elsewhere' || covering === 'link'
 }
 
 /**
- * Whether what a root has told of itself is not at its path any more, as another root has found it there.
+ * Returns true if another root has found that the reported directory of a root is not at its path any more.
  *
- * @param followsLinks whether the other root would tell of what is behind a symlink
+ * @param followsLinks true: the other root would report what is behind a symlink
  */
 export function hasGone(root: Root, coverer: Root, covering: Covering, followsLinks: boolean): boolean {
   if (covering !== 'link') return covering === 'nothing' || covering === 'file'
-  // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more.
+  // The directory may have been found behind that very link. A link that would be followed, and is not, leads to no directory any more.
   const place = join(coverer.realPath, relative(coverer.path, root.path))
-  // No symlink is between the two, or one that leads into no circle.
+  // There is no symlink between the two, or one that leads into no circle.
   return place === root.realPath || (followsLinks && !isWithin(place, root.realPath))
 }
 
-/** Which root tells of a path. It reads what the trees believe, and changes nothing. */
+/** Finds the root that reports a path. Reads the trees, and changes nothing. */
 export class Coverings {
   readonly #context: RootsContext
 
@@ -43,13 +43,13 @@ export class Coverings {
     this.#context = context
   }
 
-  /** The root whose tree a path below it belongs to, if it is in one: the nearest that has a tree. */
+  /** Returns the nearest root above a path that has a tree of its own. */
   covererOf(path: string): Root | undefined {
     if (!this.#context.rules.recursive) return undefined
     return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
   }
 
-  /** Tells if another root ignores a path below it, or a directory on the way. */
+  /** Returns true if another root ignores a path below it, or a directory on the way. */
   isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
     return hidesAny(this.#context.rules, above, namesBelow(above, path))
   }
@@ -63,23 +63,23 @@ export class Coverings {
     return [...this.#context.byPath.values()].filter(({ path }) => path !== '/' && path.startsWith(prefix))
   }
 
-  /** What a root has at the path of another. What was there is lost with it, and what comes is found with it. */
+  /** Returns the entry that a root has at the path of another. */
   of({ path }: Root, coverer: Root): Covering {
     return this.#at(path, coverer)
   }
 
-  /** The directory that a root has at the path of another and could not read, which is tried again: nobody has told yet what is in it, but for the other. */
+  /** Returns the directory that a root has at the path of another and could not read, but tries to read again: only the other root has reported its entries so far. */
   unreadAt({ path }: Root, { path: above, top }: Root): Directory | undefined {
     const found = top && this.#context.tree.find(top, namesBelow(above, path))
     return found?.isListed === false && isPassing(found.mount.uncovered.get(found)) ? found : undefined
   }
 
-  /** The root that tells of what is at the path of another, and what it has there. undefined: the other is to be watched by itself. */
+  /** Returns the root that reports the path of another, and its entry there. undefined: the other has to be watched by itself. */
   whoCovers(root: Root): { coverer: Root; covering: Covering } | undefined {
     const coverer = this.covererOf(root.path)
     const covering = coverer && this.of(root, coverer)
     if (coverer === undefined || covering === undefined || isElsewhere(covering)) return undefined
-    // What was a directory is not restored by a file; and should it be one again, the other tells.
+    // A root that was a directory is not restored by a file; if a directory comes, the coverer reports that.
     return covering === 'file' && root.top === undefined ? undefined : { coverer, covering }
   }
 
@@ -151,7 +151,7 @@ function coveringAt(
   return whatIsSeenOf(directory)
 }
 
-/** Of a directory that cannot be read, or has no watch and is not polled for want of one, nobody tells; but one that could not be read now is tried again. */
+/** Returns 'elsewhere' for a directory that nobody can report: it cannot be read, or has no watch and is not polled instead. One that may become readable by itself is tried again. */
 function whatIsSeenOf(directory: Directory): Covering {
   const { mount, isListed } = directory
   const error = mount.uncovered.get(directory)
@@ -160,7 +160,7 @@ function whatIsSeenOf(directory: Directory): Covering {
   return isListed ? directory : 'nothing'
 }
 
-/** Whether something on the way, of whatever kind, is ignored. */
+/** Returns true if a name on the way is ignored, of whatever kind its entry is. */
 function hidesAny(
   rules: Pick<Rules, 'hides' | 'hidesSome'>,
   path: string,

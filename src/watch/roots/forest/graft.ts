@@ -3,7 +3,7 @@ import { type Directory, isWithin, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { Root } from '../root.ts'
 
-/** A root's own tree, which has told, takes the place of what the first listing of another has found there. */
+/** Puts a root's own tree, which was reported, in the place of the directory that the first listing of another root has found there. */
 export function graft(tree: Tree, { top, mounts }: Root, found: Directory): void {
   const { parent, name, mount, stat } = found
   if (top === undefined || parent === undefined) return
@@ -17,7 +17,7 @@ export function graft(tree: Tree, { top, mounts }: Root, found: Directory): void
   for (const each of [...mounts]) if (each !== before) each.join(mount)
 }
 
-/** What another root's tree has at a root's path is its own tree from now on. */
+/** Takes the directory at a root's path out of another root's tree: from now on it is the root's own tree. */
 export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root): void {
   const top = root.top as Directory
   const { backend, why, mountId, limit } = top.mount
@@ -34,7 +34,7 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   tree.regroup(top, mount)
   tree.cut(top)
   tree.setLost(top, !root.isPresent)
-  // A root's own stat is nobody's to tell of.
+  // Nobody reports a root's own stat.
   top.stat = undefined
   root.coverer = undefined
 }

@@ -12,9 +12,9 @@ import { cut, graft } from './graft.ts'
 const NONE: readonly Root[] = []
 
 /**
- * The roots' trees. A path is told once, however many roots cover it: so no tree's top lies below another's by path. A root whose directory another
- * one's tree has is *covered*: it has no tree of its own, and its top is that directory: see {@link CoveredRoots}. This knows what the trees believe,
- * and not how that came to be known.
+ * The trees of the roots. A path is reported once, however many roots cover it: so no tree's top lies below another's by path. A root whose directory is in
+ * another root's tree is *covered*: it has no tree of its own, and its top is that directory (see {@link CoveredRoots}). The class knows the trees, and not
+ * how their entries were found out.
  */
 export class RootForest {
   readonly #context: RootsContext
@@ -23,7 +23,7 @@ export class RootForest {
   #revision = 0
   #isClosed = false
   #released: Root[] = []
-  // undefined: it is to be found out. It is asked for after each command, and there may be thousands.
+  // undefined: to be found out. It is asked for after each task, and there may be thousands.
   #standing: readonly Root[] | undefined
 
   constructor(context: RootsContext, coverings: Coverings) {
@@ -31,40 +31,40 @@ export class RootForest {
     this.#coverings = coverings
   }
 
-  /** The root whose tree this is the top of. */
+  /** Returns the root whose own tree has this top. */
   rootOf(top: Directory): Root | undefined {
     const root = this.#context.byPath.get(top.name)
     return root?.top === top && root.coverer === undefined ? root : undefined
   }
 
-  /** Those that are watched, or looked for, by themselves: what a covered root covers, another looks after. */
+  /** Returns the roots that are watched, or looked for, by themselves: all but the covered ones. */
   standing(): readonly Root[] {
     if (this.#isClosed) return []
     this.#standing ??= [...this.#context.byPath.values()].filter(({ coverer }) => coverer === undefined)
     return this.#standing
   }
 
-  /** Whether it is one of {@link standing}. */
+  /** Returns true if a root is one of {@link standing}. */
   isStanding(root: Root): boolean {
     return !this.#isClosed && root.coverer === undefined && this.#context.byPath.get(root.path) === root
   }
 
-  /** Nothing is looked after any more. */
+  /** Ends the work: no root stands any more. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** Grows when a root is admitted: others may be what they were not. */
+  /** Grows when a root is admitted: others may be covered by it. */
   get revision(): number {
     return this.#revision
   }
 
-  /** Those whose path lies below another's, shorter paths first. */
+  /** The roots whose paths lie below another root's, shorter paths first. */
   get nested(): readonly Root[] {
     return this.#nested
   }
 
-  /** Those that lie in the tree of another. */
+  /** Returns the roots in the tree of another. */
   coveredBy(root: Root): Root[] {
     return this.#nested.filter(({ coverer }) => coverer === root)
   }
@@ -77,19 +77,19 @@ export class RootForest {
     return top
   }
 
-  /** Nothing is believed any more of what a root has told itself. */
+  /** Drops the tree of a root. */
   drop(root: Root): void {
     const { top } = root
     root.top = undefined
     if (top === undefined || root.coverer !== undefined) return
-    // Where it turns out to be a file, its mount goes on without a directory.
+    // The mount of a root that turns out to be a file goes on without a directory.
     for (const mount of root.mounts) if (mount.base === top) mount.base = undefined
     if (this.#context.tree.isAttached(top)) this.#context.tree.drop(top)
   }
 
   /**
-   * Whether another root tells of what is at the path of this one, so that it has no tree of its own from now on. It is present then, or is lost
-   * until the other one has seen it.
+   * Has a root covered by another that reports its path, and returns true if there is one. The root has no tree of its own from then on. It is present, or lost
+   * until the other has seen it.
    */
   cover(root: Root): boolean {
     const covered = this.#coverings.whoCovers(root)
@@ -104,11 +104,11 @@ export class RootForest {
   }
 
   /**
-   * A root is watched now, or looked for. The trees of those below it are grafted into its own, as they are: their watches have told what has
-   * happened meanwhile, and go on.
+   * Admits a root that is watched now, or looked for. Grafts the trees of the roots below into its own, as they are: their watches have reported all changes
+   * meanwhile, and go on.
    *
-   * @param isTold whether what was found at its first look was told as new
-   * @param isNew whether it is to be
+   * @param isTold true: the findings of its first look were reported as new
+   * @param isNew true: they are to be reported as new
    */
   admit(root: Root, isTold: boolean, isNew: boolean): void {
     const { rules } = this.#context
@@ -132,14 +132,14 @@ export class RootForest {
       if (each.file !== undefined || each.coverer !== undefined) continue
       const covering = this.#coverings.of(each, root)
       if (each.isPresent) this.#takeIn(each, root, this.#coverings.unreadAt(each, root) ?? covering)
-      // That it is there again has not been told: what is in it is new.
+      // The return of that root was not reported: the entries in it are new.
       else if (covering instanceof Directory && !isToldAnyway) this.#tellAll(covering)
     }
   }
 
   /**
-   * A root is added in which others lie that are lost: from now on it tells what comes there, as new. So what they have told, and would have compared with
-   * what comes, is told to be gone.
+   * Forsakes the lost roots below a root that is added: from now on the new root reports what comes there, as new. So all that the lost ones have reported is
+   * reported as gone.
    */
   forsakeLost(root: Root): void {
     const { rules } = this.#context
@@ -148,7 +148,7 @@ export class RootForest {
     }
   }
 
-  /** See {@link Tree.makeWay}: all that these roots have told has been told to be gone, and what comes is told as new. */
+  /** Forsakes the roots whose trees have made way (see {@link TreeEditor}): their entries have been reported as gone, and what comes is reported as new. */
   forsakeVacated(): void {
     const { vacated } = this.#context.tree
     if (vacated.size === 0) return
@@ -162,21 +162,23 @@ export class RootForest {
     this.#outdate()
   }
 
-  /** A root is not at its path any more, and another tells what comes there, or that nothing does: so what it has told is told to be gone. */
+  /** Forsakes a root that is not at its path any more, if another root reports what comes there. */
   forsakeCovered(root: Root): void {
     const covering = this.#coverings.whoCovers(root)?.covering
     if (covering !== undefined && !(covering instanceof Directory)) this.forsake(root)
   }
 
-  /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
+  /** Returns true if roots below this one have reported their entries: these are not new when this one is added. */
   hasToldBelow(root: Root): boolean {
     const below = this.#coverings.below(root)
     return below.some(({ isPresent, coverer }) => isPresent && coverer === undefined)
   }
 
   /**
-   * A root is watched no more. Those that it covers have trees of their own from now on, or lie in another's: what it has told at their paths stays
-   * believed. The answer are those that are present and whose tree is cut out of its. Their watches stay, and nothing is listed.
+   * Dismisses a root that is watched no more. The roots that it covers get trees of their own, or lie in another's: all that was reported at their paths
+   * stays known. Their watches stay, and nothing is listed.
+   *
+   * @returns the present roots whose trees were cut out of this root's tree
    */
   dismiss(root: Root): Root[] {
     const { tree, pending } = this.#context
@@ -185,12 +187,12 @@ export class RootForest {
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
       const covered = this.#coverings.whoCovers(each)
-      // What nobody can read just now was told, and is to be compared when somebody can.
+      // The entries of a directory that cannot be read just now were reported, and are compared when it can be read.
       const covering = this.#coverings.unreadAt(each, root) ?? this.#coverings.of(each, root)
       if (covered !== undefined) each.coverer = covered.coverer
       else if (covering instanceof Directory) {
-        // While a root is lost, those that it covers have the tops that they were lost with: it may have told before that another directory took the
-        // place of one, as by an exchange. What is to be compared when that is restored is what was told last.
+        // A covered root that was lost with its coverer still has the top of that time. The coverer may have reported since that another directory took the
+        // place, as by an exchange: the directory reported last is to be compared when the root is restored.
         each.top = covering
         cut(tree, pending.scans, each, root)
         if (each.isPresent) standing.push(each)
@@ -207,28 +209,28 @@ export class RootForest {
     this.#context.reporter.report([asLost(root, reason, source)])
   }
 
-  /** A root has no tree of its own from now on: all that it would tell, another does. */
+  /** Takes the tree from a root: another root reports everything from now on. */
   absorb(root: Root, coverer: Root): void {
     this.drop(root)
     this.#enter(root, coverer)
   }
 
-  /** A covered root is looked for by itself from now on, as any that is lost. All that was told of it is told to be gone, so nothing is known. */
+  /** Has a covered root looked for by itself from now on, as any lost one. All that was reported of it has been reported as gone, so nothing is known. */
   release(root: Root): void {
     root.coverer = undefined
-    // It has been lost, so that what comes is told as new.
+    // The root was lost, so what comes is reported as new.
     if (root.top !== undefined) this.#plantAnew(root, root.top.mount)
     else if (root.absence === undefined) root.explain(absenceOf(root))
     this.#released.push(root)
     this.#outdate()
   }
 
-  /** It is lost: something may be there again by now, and else it is to be known when. */
+  /** Has a lost root looked for after the task: another entry may be at the path by now, or else its hops are watched. */
   lookFor(root: Root): void {
     if (root.mount?.usesInotify) this.#released.push(root)
   }
 
-  /** Those that were lost or {@link release}d since the last call: nobody has looked for them yet. */
+  /** Returns the roots that were lost or {@link release}d since the last call: nobody has looked for them yet. */
   takeReleased(): readonly Root[] {
     if (this.#released.length === 0) return NONE
     const released = this.#released
@@ -246,7 +248,7 @@ export class RootForest {
     this.#outdate()
   }
 
-  /** All that a root has told of itself is told to be gone. */
+  /** Reports all entries of a root's own tree as gone. */
   forsake(root: Root): void {
     const { tree, reporter } = this.#context
     const { top } = root
@@ -257,7 +259,7 @@ export class RootForest {
     this.#plantAnew(root, top.mount)
   }
 
-  /** Nothing is known of it, and what comes is told as new. */
+  /** Gives a root an empty tree: what comes is reported as new. */
   #plantAnew(root: Root, { backend, why, anyCase }: WatchedMount): void {
     const mount = new WatchedMount(backend, why, 0)
     mount.anyCase = anyCase
@@ -267,18 +269,18 @@ export class RootForest {
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
     const { tree, rules, pending } = this.#context
     const { top } = root
-    // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
+    // The directory has gone. Its event is on the way, and the other root, which came too late to see the directory, will not report that.
     if (hasGone(root, coverer, covering, rules.followsLinks)) this.forsake(root)
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
     graft(tree, root, covering)
     this.#enter(root, coverer)
     for (const each of tree.within(top)) if (isUnwatched(each)) pending.work.list(each)
-    // It was replaced while the other was listed: nobody has told yet.
+    // The directory was replaced while the other root was listed: that was not reported yet.
     if (top.ino !== ino && top.parent !== undefined) pending.rechecks.add(top.parent, top.name)
   }
 
-  /** Reports all that is believed below a directory as new, but for what was told by roots that are files, or have been grafted there. */
+  /** Reports all entries below a directory as new, but for those that file roots, or roots grafted there, have reported. */
   #tellAll(directory: Directory): void {
     const { tree, reporter, byPath } = this.#context
     const told = this.#nested.flatMap((each) => (each.coverer && each.isPresent ? [`${each.path}/`] : []))
@@ -289,7 +291,7 @@ export class RootForest {
     reporter.report(changes.filter((change) => !isTold(change.path)))
   }
 
-  /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
+  /** Notes that the trees of roots are not those with which a poll under way began. */
   #outdate(): void {
     this.#standing = undefined
     for (const root of this.#context.byPath.values()) root.outdate()

@@ -7,7 +7,7 @@ import { FileRoot } from '../file_root.ts'
 import { asLost, type Root } from '../root.ts'
 import type { ForestContext } from './context.ts'
 
-/** What was saved of the roots given to watch(), which is believed of them before anybody looks. */
+/** The saved state of the roots given to watch(): their trees begin with it, before the first look. */
 export class SavedRoots {
   readonly #context: ForestContext
   readonly #missing = new Set<Root>()
@@ -16,23 +16,23 @@ export class SavedRoots {
     this.#context = context
   }
 
-  /** Whether all that was not saved is told as new. */
+  /** True: every entry that was not saved is reported as new. */
   get tellsAll(): boolean {
     return this.#context.since?.isOpen === true
   }
 
-  /** What was saved of a root that is looked at for the first time. */
+  /** Returns the saved state of a root that is looked at for the first time. */
   async of({ path, absence }: Root): Promise<Remembered | undefined> {
     return absence === undefined ? await this.#context.since?.at(path) : undefined
   }
 
-  /** Has what was saved of a directory believed. The answer: how that is held against what is there; undefined: nothing that could be. */
+  /** Adds the saved entries of a directory to the tree. Returns how they are compared with the present ones; undefined: there are none to compare. */
   async plant(top: Directory, saved: Remembered | undefined): Promise<DiffOptions | undefined> {
     if (saved?.kind !== 'directory' || !(await this.#context.since?.plant(top, saved))) return undefined
     return { ...SAVED, since: saved.toldUntil }
   }
 
-  /** What was saved of a file; undefined: it was none. */
+  /** Returns the saved entry of a file; undefined: it was no file. */
   fileOf(saved: Remembered | undefined): Entry | undefined {
     return saved?.kind === 'file' ? this.#context.since?.fileOf(saved) : undefined
   }
@@ -50,12 +50,12 @@ export class SavedRoots {
     since.forget(root.path)
   }
 
-  /** What is there is no such thing as was saved. */
+  /** Reports that the root is of another kind than the saved one. */
   refuse({ path }: Root, saved: Remembered): void {
     this.#context.since?.refuseKind(path, saved)
   }
 
-  /** Nothing is at the path of a root: what was saved of it is believed as that of one that is lost. */
+  /** Begins a root at whose path there is nothing with its saved state, as a lost one. */
   async recall(root: Root): Promise<void> {
     const { forest, settings } = this.#context
     if (root.top !== undefined || root.file !== undefined) return
@@ -73,14 +73,14 @@ export class SavedRoots {
     }
   }
 
-  /** It was there when it was saved, and is not now: what is believed of it is compared with what comes. */
+  /** Notes that a saved root is not there: its saved entries are compared with what comes. */
   miss(root: Root, top: Directory, { toldUntil }: Remembered): void {
     root.vanish(toldUntil + CLOCK_SLACK_MS)
     this.#context.tree.setLost(top, true)
     this.#missing.add(root)
   }
 
-  /** The last look has found nothing, or something: such a root is lost, or is not missing any more. */
+  /** Settles a root after its first look: a saved root that is not there is reported as lost. */
   settle(root: Root, isThere: boolean): void {
     if (this.#missing.delete(root) && !isThere)
       this.#context.reporter.report([asLost(root, 'deleted', 'snapshot')])

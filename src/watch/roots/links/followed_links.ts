@@ -28,9 +28,9 @@ const AT_ONCE = 512
 export type Place = Pick<FollowedLink, 'parent' | 'name'>
 
 /**
- * The symlinks that are followed. What a link leads to can change without any event of the tree that the link is in: something on its way is renamed,
- * removed, or is itself a link that is swapped. So the whole way of each is watched, as a root's is, and the file at its end. What lies in a
- * directory that a link leads to, that directory's own watches tell.
+ * The symlinks that are followed. The end of a link can change without an event in the link's own tree: a directory on the way is renamed or removed, or
+ * another symlink on the way is swapped. So all hops of a link are watched, as those of a root are, and the file at the end. The entries of a directory
+ * at the end have that directory's own watches.
  */
 export class FollowedLinks {
   readonly #context: RootsContext
@@ -46,15 +46,15 @@ export class FollowedLinks {
     this.#watches = new LinkWatches(context)
   }
 
-  /** Whether there are some whose way nobody tells of, or not all. */
+  /** True: some links have hops of which not every change makes an event. */
   get arePolled(): boolean {
     return this.#watches.polled.size > 0
   }
 
   /**
-   * Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more.
+   * Brings the watches of these links up to date, after a look has seen where each link leads. A link that leads over other hops than before is looked at once more.
    *
-   * @param since ms since the epoch: what was done from then on to a file to which a link leads that is new is to be told
+   * @param since ms since the epoch: changes from then on to the file at the end of a new link are reported
    */
   async follow(names: NamesOf, since: number): Promise<void> {
     this.takeMoves()
@@ -102,7 +102,7 @@ export class FollowedLinks {
     }
   }
 
-  /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
+  /** Moves what is known of links with the links. Earlier changes of their files are reported under the earlier names. */
   takeMoves(): void {
     const { tree, pending, rules, system } = this.#context
     if (tree.movedLinks.length === 0) return
@@ -110,16 +110,16 @@ export class FollowedLinks {
     for (const moved of rules.followsLinks ? moves : []) {
       const { displaced, unknown } = this.#places.move(moved)
       for (const link of displaced) this.#watches.forget(link)
-      // One that was renamed before anybody could see that it is a link.
+      // These were renamed before a look could show that they are links.
       for (const { directory, name } of unknown) pending.work.follow(directory, name, pending.consistentUntil)
-      // Another is at its name, which has been told, and with it what the link leads to. Only what is done to that from now on is still to be told.
+      // Another link has the name by now. That has been reported, and with it the file at the end: only later changes of the file are still to be reported.
       for (const { from, to } of moved)
         if (to === undefined && this.#isThere({ parent: from.directory, name: from.name }))
           pending.work.follow(from.directory, from.name, system.clock.now())
     }
   }
 
-  /** Events were lost: the next look reports files that were changed since. */
+  /** Notes that events were lost: the next look reports files that were changed since. */
   onOverflow(): void {
     const { consistentUntil } = this.#context.pending
     for (const link of this.#places) doubt(link, consistentUntil)
@@ -149,14 +149,14 @@ export class FollowedLinks {
     }
   }
 
-  /** Those whose way is not watched, or not all of it, and why. */
+  /** Yields the links whose hops are not watched, or not all of them, each with the reason. */
   *refused(): Generator<{ parent: Directory; name: string; error: InotifyError }> {
     for (const [link, error] of this.#watches.refused) {
       if (this.#isThere(link)) yield { parent: link.parent, name: link.name, error }
     }
   }
 
-  /** Looks at those of whose way no event tells. */
+  /** Looks at the links whose hops make no event. */
   async poll(): Promise<void> {
     this.takeMoves()
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
@@ -164,15 +164,15 @@ export class FollowedLinks {
     const startedAt = this.#context.system.clock.now()
     await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, 'poll')
     this.#polledAt = startedAt
-    // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
+    // Once a poll, even if the last poll saw the same: a link that led back to a directory above may lead elsewhere after that directory has moved.
     for (const link of links)
       if (!this.#isAsBelieved(link)) this.#context.pending.work.look(link.parent, link.name)
   }
 
   /**
-   * Queues links again that nobody can look at for now.
+   * Looks at links. A shortage queues them again.
    *
-   * @param source left out, it is that of the link's mount
+   * @param source left out: the source of the link's mount
    */
   async #lookUnlessShort(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
     const { pending, shortage } = this.#context
@@ -188,7 +188,7 @@ export class FollowedLinks {
 
   async #look(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
     const ways = await this.#watches.follow(links, since)
-    // Behind the watches, so that nothing falls between the two.
+    // The look comes after the watches, so that no change falls between the two.
     const targets = await this.#endsOf(ways)
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
@@ -197,7 +197,7 @@ export class FollowedLinks {
     }
   }
 
-  /** What is at the end of each. What a '..' leaves has to be a directory, or the path leads nowhere. */
+  /** Returns the entry at the end of each way. A name that a '..' leaves again has to be a directory, or the path leads nowhere. */
   async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null | InotifyError>> {
     const { looker } = this.#context
     const ends = await looker.stat(ways.map(({ realPath }) => realPath))
@@ -213,12 +213,12 @@ export class FollowedLinks {
     })
   }
 
-  /** A server or a disk cannot say what is at its end: what was seen there is so still, as far as anybody can tell. Of a directory its own listing says why. */
+  /** Asks again later, as a server or a disk cannot say what is at the end. Until then the last finding stands. The listing of a directory reports the error itself. */
   #askAgain(link: FollowedLink, error: InotifyError, since: number): void {
     const { pending, reporter, tree } = this.#context
     const { parent, name } = link
     pending.failed.follow(parent, name, since)
-    // Another reason to look at it may come sooner, and is of something later.
+    // An event may ask for a look sooner, with a later `since`.
     if (!ledToFile(link)) doubt(link, since)
     if (!link.isUnanswered && !(believedAt(this.#context.tree, link) instanceof Directory))
       reporter.trouble(openError(error.errno, textOf(tree.pathOf(parent, name))))
@@ -239,7 +239,7 @@ export class FollowedLinks {
     link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
     if (!link.isLinkToDirectory) parent.mount.allow(parent, name)
     const isAsBelieved = this.#isAsBelieved(link)
-    // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
+    // A finding that is the same as before asks for no other look: the link may lead back to a directory above, or to one that cannot be read. Its events ask for the next look.
     const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
     const isReplaced = link.isReplaced || altered !== undefined
     link.isReplaced = !isAsBelieved && isNews && isReplaced
@@ -251,7 +251,7 @@ export class FollowedLinks {
     }
   }
 
-  /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */
+  /** Returns true if the last look has shown the directory that the tree has there; or no directory, if the tree has none. */
   #isAsBelieved(link: FollowedLink): boolean {
     const { target } = link
     const believed = believedAt(this.#context.tree, link)
@@ -263,7 +263,7 @@ export class FollowedLinks {
     return believedAt(this.#context.tree, link) !== undefined
   }
 
-  /** While its root is lost, what it led to stays known, to be compared when it is followed again. */
+  /** Returns false while the root is lost: the known end stays, to be compared when the link is followed again. */
   #mayTell({ parent }: FollowedLink): boolean {
     return this.#context.tree.isPresent(parent)
   }
@@ -272,7 +272,7 @@ export class FollowedLinks {
     if (this.#places.remove(link)) this.#watches.forget(link)
   }
 
-  /** Forgets links of directories that are gone, when there are twice as many directories: until then they cost a few watches. */
+  /** Forgets the links in directories that are gone, once the number of directories has doubled. Until then they cost a few watches. */
   #prune(): void {
     if (this.#places.directories < 2 * this.#sizeAtPrune + AT_ONCE) return
     for (const link of [...this.#places]) if (!this.#isThere(link)) this.#forget(link)

@@ -7,7 +7,7 @@ import { FollowedLink } from './followed_link.ts'
 export class LinkPlaces implements Iterable<FollowedLink> {
   readonly #links = new ByName<FollowedLink>()
 
-  /** How many directories links are in. */
+  /** The number of directories with links. */
   get directories(): number {
     return this.#links.size
   }

@@ -14,7 +14,7 @@ export class LinkWatches {
   readonly #linkIndex: LinkIndex
   readonly #polled = new Set<FollowedLink>()
   readonly #refused = new Map<FollowedLink, InotifyError>()
-  // How many of these have found no watch.
+  // The number of these that have found no watch.
   #outOfWatches = 0
 
   constructor(context: RootsContext) {
