@@ -89,7 +89,6 @@ export const linux: WatchSystem = {
     }
   },
   isMountPoint: async (path) => isMountPoint(path),
-  realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
   followTogether: async (paths) => {
     const [path] = paths
     // A path that is missing or unreadable cannot be told to be a link: so a path is resolved as far as it leads.

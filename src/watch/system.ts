@@ -64,8 +64,6 @@ export interface WatchSystem {
   isMountPoint(path: string): Promise<boolean>
   /** Returns the mount points (keys) where a file may be mounted by itself: the bind of a part of a filesystem. Empty where nobody can tell. */
   mountedFiles(): readonly string[]
-  /** Resolves with the path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
-  realpath(path: string): Promise<string>
   /**
    * Resolves the symlinks of paths, in their order, as far as they lead: missing names, and what cannot be looked at, are taken by the letter. Where links go round,
    * a path leads to one of them. Common parts are looked at once.

@@ -134,14 +134,10 @@ export class RootSet {
     const { directories } = this.#firstLook
     await queue.run(() => this.#firstLook.end())
     if (directories.length === 0 || this.#closed) return
-    // The ways there are watched by now, and were not at the first look. The events of the ways come first.
-    const review = async () => {
-      await inotify.barrier()
-      await queue.run(async () => {
-        await rootMonitor.review(directories.flatMap((path) => this.#roots.get(path) ?? []))
-      })
-    }
-    void review().catch((error) => {
+    // The hops are watched by now, and were not at the first look. The events of the hops come first.
+    const roots = () => directories.flatMap((path) => this.#roots.get(path) ?? [])
+    const check = inotify.barrier().then(() => queue.run(() => rootMonitor.checkIdentity(roots())))
+    check.catch((error) => {
       if (!this.#closed) reporter.trouble(error)
     })
   }

@@ -226,12 +226,14 @@ export class Attacher {
     }
   }
 
-  /** Resolves the path of a root, and watches the way. If a watch is refused, sync() or the next event of the root finds what it would tell. */
+  /** Resolves the path of a root, and watches its hops where the root uses inotify. If a watch is refused, sync() or the next event of the root finds what it would tell. */
   async follow(root: Root): Promise<void> {
     const { paths } = this.#context
-    root.realPath = await paths.realpath(root.path).catch(() => root.path)
     const inotify = this.#context.inotify.instance
-    if (inotify === undefined || !root.top?.mount.usesInotify) return
+    if (inotify === undefined || !root.top?.mount.usesInotify) {
+      root.way = await paths.wayOf(root.path)
+      return
+    }
     const { refused } = await paths.watch(root, root.isAwaited ? 'name' : 'above', inotify)
     if (refused === undefined) return
     trace('%s: %s', root.path, refused)

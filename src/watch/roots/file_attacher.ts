@@ -182,7 +182,6 @@ export class FileAttacher {
     const choice = sourceChoice.insteadOf(chosen)
     const file = root.file as FileRoot
     root.mount = new WatchedMount(choice.backend, choice.why, 0)
-    root.realPath = root.way?.realPath ?? root.path
     file.begin(entry)
     watchShortage.end()
     const news = settings.initial ? 'create' : before && newsSince(root, before)

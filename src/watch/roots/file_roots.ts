@@ -221,7 +221,7 @@ export class FileRoots {
 
 /** Returns true if the way to a root leads over one of these mount points. */
 export function isOnAny({ path, realPath, way }: Root, points: Iterable<string>): boolean {
-  const route = [path, realPath, ...(way === undefined ? [] : [...turnsOf(way), way.realPath])]
+  const route = [path, realPath, ...(way === undefined ? [] : turnsOf(way))]
   for (const point of points) if (route.some((each) => isWithin(each, point))) return true
   return false
 }

@@ -35,9 +35,7 @@ export class Root implements Watcher {
   before: SeenBefore | undefined
   /** The identity of the directory, whatever its path. */
   identity = ''
-  /** The path without symlinks, as in the mount table. */
-  realPath = ''
-  /** The way of the path when the hops were watched last. */
+  /** The way of the path when it was resolved last; the hops were watched then, if they could be. */
   way: Way | undefined
   /** The watched hops: {@link PathWatches} sets them. */
   watched: readonly WatchedName[] = []
@@ -65,6 +63,11 @@ export class Root implements Watcher {
   /** ms since the epoch: if the root is lost, changes from then on have not been told. */
   get consistentUntil(): number {
     return this.#consistentUntil
+  }
+
+  /** The path without symlinks, as in the mount table. */
+  get realPath(): string {
+    return this.way?.realPath ?? this.path
   }
 
   /** The kind of the entry, or of the entry that was lost. */

@@ -46,13 +46,6 @@ export class RootPaths {
     return await sourceChoice.choose(isLink ? dirname(path) : path)
   }
 
-  /** Returns the path without symlinks. Rejects as realpath(3) fails. */
-  async realpath(path: string): Promise<string> {
-    const { system } = this.#context
-    if (this.followsLast || path === '/') return await system.realpath(path)
-    return within(await system.realpath(dirname(path)), path)
-  }
-
   async wayOf(path: string): Promise<Way> {
     const isLink = this.followsLast || path === '/'
     const [way] = await this.waysOf([{ path, isLink }])

@@ -91,10 +91,6 @@ export class World implements WatchSystem {
     return false
   }
 
-  realpath(path: string): Promise<string> {
-    return this.#call(path, () => this.tree.resolve(path).realPath)
-  }
-
   followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
     const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
     return Promise.all(paths.map((path) => this.#followSymlinks(path).catch(() => byTheLetter(path))))

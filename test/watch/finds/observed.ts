@@ -14,7 +14,6 @@ export function observed(step: (question: string, size: number) => void): Partia
   return {
     choose: (path) => around('choose', 1, () => linux.choose(path)),
     isMountPoint: (path) => around('isMountPoint', 1, () => linux.isMountPoint(path)),
-    realpath: (path) => around('realpath', 1, () => linux.realpath(path)),
     followTogether: (paths) => around('followTogether', paths.length, () => linux.followTogether(paths)),
     survey: (paths) => around('survey', paths.length, () => linux.survey(paths)),
     openWalker: () => {
