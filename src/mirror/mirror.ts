@@ -3,7 +3,6 @@ import { type InspectOptions, inspect } from 'node:util'
 import { InotifyError, refuseUnknown } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
-import { keysOf } from '../name_key.ts'
 import { Conditions } from './conditions.ts'
 import type { Missing } from './copy/staged.ts'
 import type { MirrorEvents, MirrorState } from './events.ts'
@@ -100,8 +99,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('error', error)
     }
     // Held descriptors do not see a mount over a source, nor an unmount.
-    this.#mounts = prepared.watchMounts((bytes) => {
-      const points = bytes.map(keysOf)
+    this.#mounts = prepared.watchMounts((points) => {
       for (const [index, { rules }] of prepared.passes.entries())
         if (
           [...rules.sources, prepared.target.shown].some((path) =>

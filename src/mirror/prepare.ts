@@ -26,7 +26,7 @@ export interface Prepared {
   /** One for each source. */
   readonly passes: readonly PassContext[]
   follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
-  watchMounts(changed: (points: Buffer[]) => void): MountWatch
+  watchMounts(changed: (points: string[]) => void): MountWatch
   readonly summary: Summary
   /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
   readonly inherited: boolean

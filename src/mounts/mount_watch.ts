@@ -1,3 +1,4 @@
+import { keysOf } from '../name_key.ts'
 import type { MountRow } from './mountinfo.ts'
 import { WatchedTable } from './watched_table.ts'
 
@@ -9,14 +10,14 @@ let shared = new WatchedTable()
  * All of a thread share one descriptor, and each look at the table.
  */
 export class MountWatch {
-  readonly #changed: (points: Buffer[], vacant: Buffer[]) => void
+  readonly #changed: (points: string[], vacant: string[]) => void
   readonly #listener = (rows: readonly MountRow[]) => this.#compare(rows)
   #table: WatchedTable | undefined
   #isClosed = false
   #rows: readonly MountRow[] | undefined
 
-  /** @param changed gets the mount points, as /proc/self/mountinfo has them: they may be no UTF-8; and those of them on which nothing is mounted any more */
-  constructor(changed: (points: Buffer[], vacant: Buffer[]) => void) {
+  /** @param changed gets the mount points, as keys (see name_key.ts), and those of them on which nothing is mounted any more */
+  constructor(changed: (points: string[], vacant: string[]) => void) {
     this.#changed = changed
   }
 
@@ -36,6 +37,11 @@ export class MountWatch {
     this.#table = undefined
   }
 
+  /** Returns the points (keys) of mounts of a part of a filesystem, as a single file's is; undefined: the table is not known. */
+  partial(): string[] | undefined {
+    return this.#rows && keysOfPoints(this.#rows.flatMap(({ root, point }) => (root === '/' ? [] : [point])))
+  }
+
   /** Resolves when all that was mounted and unmounted before this call has been told. */
   async settled(): Promise<void> {
     await this.#table?.settled()
@@ -51,12 +57,13 @@ export class MountWatch {
     if (points.size === 0) return
     const mounted = new Set(after.values())
     const vacant = [...points].filter((point) => !mounted.has(point))
-    this.#changed(bytesOf([...points]), bytesOf(vacant))
+    this.#changed(keysOfPoints([...points]), keysOfPoints(vacant))
   }
 }
 
-function bytesOf(points: readonly string[]): Buffer[] {
-  return points.map((point) => Buffer.from(point, 'latin1'))
+/** @param points a byte each character */
+function keysOfPoints(points: readonly string[]): string[] {
+  return points.map((point) => keysOf(Buffer.from(point, 'latin1')))
 }
 
 /** By the ids of the mounts; a byte each character. */

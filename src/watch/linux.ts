@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
@@ -9,7 +9,6 @@ import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
-import { parseMountinfo } from '../mounts/mountinfo.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { nearLinks } from '../mounts/near_links.ts'
 import { NearMounts } from '../mounts/near_mounts.ts'
@@ -65,11 +64,11 @@ export const linux: WatchSystem = {
     await Promise.all(directories.map((path) => survey(path).catch(() => {})))
     return found
   },
-  lookNow: (followsLast) => {
-    const see = seeingNow(followsLast)
-    return (path) => {
+  lookNow: () => {
+    const see = seeingNow()
+    return (path, followsLast) => {
       try {
-        return see(path)
+        return see(path, followsLast)
       } catch (error) {
         return isMissing(error) ? 'missing' : undefined
       }
@@ -80,14 +79,6 @@ export const linux: WatchSystem = {
     return PSEUDO.has(type) ? type : undefined
   },
   isSymlink: async (path) => (await lstat(pathOf(path))).isSymbolicLink(),
-  mountedFiles: () => {
-    try {
-      const table = parseMountinfo(readFileSync('/proc/self/mountinfo', 'latin1'))
-      return table.flatMap(({ root, point }) => (root === '/' ? [] : [keysOf(Buffer.from(point, 'latin1'))]))
-    } catch {
-      return []
-    }
-  },
   isMountPoint: async (path) => isMountPoint(path),
   followTogether: async (paths) => {
     const [path] = paths
@@ -105,8 +96,7 @@ export const linux: WatchSystem = {
     }
     return await followAllTogether(paths, readOnce)
   },
-  watchMounts: (changed) =>
-    new MountWatch((points, vacant) => changed(points.map(keysOf), vacant.map(keysOf))),
+  watchMounts: (changed) => new MountWatch(changed),
   directoryMask: DIRECTORY_MASK,
   openInotify: (_, owner) => openShare(owner),
   kernelWatches: async (inotify) => {
@@ -167,9 +157,9 @@ async function resolveAt(path: string, table: MountTable): Promise<Resolved | un
 }
 
 /** See {@link WatchSystem.lookNow}. Throws as a path cannot be looked at. */
-function seeingNow(followsLast: boolean): (path: string) => SeenNow | undefined {
+function seeingNow(): (path: string, followsLast: boolean) => SeenNow | undefined {
   const near = new NearMounts()
-  return (path) => {
+  return (path, followsLast) => {
     if (!near.has(path)) return undefined
     const own = lstatSync(pathOf(path), NEVER_THROWS)
     if (own === undefined || !own.isSymbolicLink()) return own === undefined ? 'missing' : kindOf(own)

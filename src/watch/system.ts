@@ -53,17 +53,15 @@ export interface WatchSystem {
    * Returns the function that tells what is at a path, within the call, by the mount table as it is now. It asks no filesystem that may not answer. undefined:
    * inotify does not tell all of the path, or it cannot be looked at.
    *
-   * @param followsLast true: a symlink at its last name is followed
+   * `followsLast`: a symlink at its last name is followed.
    */
-  lookNow(followsLast: boolean): (path: string) => SeenNow | undefined
+  lookNow(): (path: string, followsLast: boolean) => SeenNow | undefined
   /** Resolves with the type of the mount at a path, if that holds only the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
   /** Resolves with true if the last name of a path is a symlink, wherever that leads. Rejects as lstat(2) fails. */
   isSymlink(path: string): Promise<boolean>
   /** Resolves with true if a file is mounted by itself: its directory has no event of writes to it. */
   isMountPoint(path: string): Promise<boolean>
-  /** Returns the mount points (keys) where a file may be mounted by itself: the bind of a part of a filesystem. Empty where nobody can tell. */
-  mountedFiles(): readonly string[]
   /**
    * Resolves the symlinks of paths, in their order, as far as they lead: missing names, and what cannot be looked at, are taken by the letter. Where links go round,
    * a path leads to one of them. Common parts are looked at once.
@@ -72,7 +70,7 @@ export interface WatchSystem {
   /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
   watchMounts(
     changed: (points: string[], vacant: string[]) => void,
-  ): Pick<MountWatch, 'open' | 'settled' | 'close'>
+  ): Pick<MountWatch, 'open' | 'settled' | 'partial' | 'close'>
   /** The events that the watches of directories ask for. */
   readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */

@@ -40,7 +40,7 @@ function openWatch() {
     return new Promise((resolve) => reads.push(() => resolve(read)))
   })
   const told: string[][] = []
-  const watch = new MountWatch((points) => void told.push(points.map(String)))
+  const watch = new MountWatch((points) => void told.push(points))
   const opening = watch.open()
   /** From now on these are the mounts, which the kernel tells. */
   const mount = (...points: string[]) => {
@@ -144,7 +144,7 @@ test('two watches have one descriptor and one read, and each is told what was mo
   const { watch, mount, reads, told } = opening
   await opened(opening)
   const toldOther: string[][] = []
-  const other = new MountWatch((points) => void toldOther.push(points.map(String)))
+  const other = new MountWatch((points) => void toldOther.push(points))
   await other.open()
   expect(descriptors).toBe(1)
   mount('/', '/a')
@@ -171,7 +171,7 @@ test('a watch that is opened while the table is read is not told of a table that
   first = table('/', '/a', '/b')
   mountUnheard('/', '/a', '/b')
   const toldOther: string[][] = []
-  const other = new MountWatch((points) => void toldOther.push(points.map(String)))
+  const other = new MountWatch((points) => void toldOther.push(points))
   await other.open()
   reads.shift()?.()
   await idle()

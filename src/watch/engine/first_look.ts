@@ -37,14 +37,14 @@ export class FirstLook {
     // With `since`, differences from what was saved are told anyway.
     if (settings.backend === 'poll' || settings.since !== undefined) return undefined
     const patience = new Patience(system.clock, ms)
-    const see = system.lookNow(settings.followRoots)
+    const see = system.lookNow()
     this.#release = inotify.hold()
     watches.hold()
     let failure: unknown
     let directories = 0
     for (const path of new Set(paths)) {
       if (patience.rest() <= 0 || this.#seen.size - directories >= MOST_FILES) break
-      const kind = see(path)
+      const kind = see(path, settings.followRoots)
       const seen = kind === undefined || isNoFile(kind) ? kind : this.#watchFile(path, kind)
       if (seen === undefined) continue
       this.#seen.set(path, seen)

@@ -30,9 +30,10 @@ export class MountedFiles {
 
   /** Follows the mounted files that are in the tree by now, and no others. Costs nothing while no directory has come or gone. */
   async review(): Promise<void> {
-    const { tree, system } = this.#context
-    this.#points ??= system.mountedFiles()
-    if (this.#points.length === 0 || !(this.lacksSome || this.#revision !== tree.revision)) return
+    const { tree, mountWatch } = this.#context
+    this.#points ??= mountWatch.partial()
+    const isDue = this.lacksSome || this.#revision !== tree.revision
+    if (this.#points === undefined || this.#points.length === 0 || !isDue) return
     this.#revision = tree.revision
     this.lacksSome = false
     await this.#links.followMounted(this.#find(this.#points))

@@ -59,7 +59,7 @@ export interface Given {
   isRoot(path: string): boolean
   /** Runs all tasks that change the beliefs, one at a time. */
   queue: TaskQueue
-  mountWatch: Pick<MountWatch, 'open' | 'settled'>
+  mountWatch: Pick<MountWatch, 'open' | 'settled' | 'partial'>
   listener: WatchListener
   inotifyListener: InotifyListener
 }

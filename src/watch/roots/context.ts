@@ -8,7 +8,7 @@ import type { PathsContext, RootPaths } from './root_paths.ts'
 export interface RootsContext extends PathsContext {
   readonly translator: Translator
   readonly paths: RootPaths
-  readonly mountWatch: Pick<MountWatch, 'open' | 'settled'>
+  readonly mountWatch: Pick<MountWatch, 'open' | 'settled' | 'partial'>
   /** Roots by their paths: those that are watched or looked for. */
   readonly byPath: ReadonlyMap<string, Root>
   /** undefined: nothing is compared with a saved snapshot. */

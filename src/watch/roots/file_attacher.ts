@@ -90,11 +90,11 @@ export class FileAttacher {
     const { system, settings } = this.#context
     const files = new Map<string, boolean>()
     if (settings.backend === 'poll' || paths.length < 2) return NONE
-    const [kindAt, kindBehind] = [system.lookNow(false), system.lookNow(true)]
+    const kindAt = system.lookNow()
     for (const path of paths) {
-      const own = kindAt(path)
+      const own = kindAt(path, false)
       const isLink = own === 'symlink' && settings.followRoots
-      const kind = isLink ? kindBehind(path) : own
+      const kind = isLink ? kindAt(path, true) : own
       if (kind !== undefined && kind !== 'missing' && kind !== 'directory') files.set(path, isLink)
     }
     // A single file has nothing in common with others.

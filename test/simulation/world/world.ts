@@ -63,8 +63,8 @@ export class World implements WatchSystem {
     return found
   }
 
-  lookNow(followsLast: boolean): ReturnType<WatchSystem['lookNow']> {
-    return (path) => {
+  lookNow(): ReturnType<WatchSystem['lookNow']> {
+    return (path, followsLast) => {
       try {
         // Files are no roots here.
         const { kind } = this.tree.at(path, followsLast)
@@ -81,10 +81,6 @@ export class World implements WatchSystem {
 
   isSymlink(path: string): Promise<boolean> {
     return this.#call(path, () => this.tree.at(path, false).kind === 'symlink')
-  }
-
-  mountedFiles(): readonly string[] {
-    return []
   }
 
   async isMountPoint(): Promise<boolean> {
@@ -109,7 +105,7 @@ export class World implements WatchSystem {
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {
-    return { open: async () => {}, settled: async () => {}, close: () => {} }
+    return { open: async () => {}, settled: async () => {}, partial: () => [], close: () => {} }
   }
 
   openInotify(): InotifyInstance {

@@ -406,6 +406,7 @@ describe('it is polled where', () => {
     const watchMounts: WatchSystem['watchMounts'] = () => ({
       open: () => Promise.reject(new Error('there is no /proc')),
       settled: async () => {},
+      partial: () => undefined,
       close: () => {},
     })
     const { watcher, waiting } = await awaiting('a/root', undefined, { interval: 5 }, { watchMounts })

@@ -21,7 +21,7 @@ test('that the mount table cannot be watched is said once, however often a root 
     looks++
     throw new InotifyError({ errno: 'EMFILE', syscall: 'open', path: '/proc/self/mountinfo' })
   }
-  const watchMounts = () => ({ open, settled: async () => {}, close: () => {} })
+  const watchMounts = () => ({ open, settled: async () => {}, partial: () => [], close: () => {} })
   const { watcher } = await watching([], { interval: 10 }, { watchMounts })
   const errors: Error[] = []
   watcher.on('error', (error) => errors.push(error))
@@ -63,7 +63,12 @@ test('the mount table is watched before anything is listed', async () => {
       await mounts.open()
       isOpen = true
     }
-    return { open, settled: () => mounts.settled(), close: () => mounts.close() }
+    return {
+      open,
+      settled: () => mounts.settled(),
+      partial: () => mounts.partial(),
+      close: () => mounts.close(),
+    }
   }
   const seen: boolean[] = []
   const steps = stepping()
