@@ -22,7 +22,7 @@ import { poll } from './questions/trees/poll.mjs'
 import { recovery } from './questions/trees/recovery.mjs'
 import { setUp } from './questions/trees/set_up.mjs'
 import { since } from './questions/trees/since.mjs'
-import { asData, asText } from './report.mjs'
+import { asData, asLines, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
 import { preparePeers } from './watchers/outside.mjs'
 
@@ -103,7 +103,7 @@ if (options.json) {
   const questions = QUESTIONS.flatMap(({ name }) =>
     [...measured, ...kept].filter((each) => each.name === name),
   )
-  console.log(JSON.stringify({ host: { ...(earlier?.host ?? host), date: host.date }, questions }, null, 2))
+  console.log(asLines({ host: { ...(earlier?.host ?? host), date: host.date }, questions }))
 }
 const met = answers.every(({ targets }) => targets.every((target) => target.met))
 process.exitCode = options.check && !met ? 1 : 0

@@ -63,6 +63,24 @@ export function asData({ question, rounds, medians, ratios, targets }) {
 }
 
 /**
+ * JSON with a line for each subject's figures, as in a table: what holds no object or list is not broken up, but for its end.
+ * @param {unknown} value
+ * @param {string} [indent]
+ * @returns {string}
+ */
+export function asLines(value, indent = '') {
+  const isFlat = (/** @type {unknown} */ each) => typeof each !== 'object' || each === null
+  if (isFlat(value) || Object.values(/** @type {object} */ (value)).every(isFlat))
+    return JSON.stringify(value)
+  const below = `${indent}  `
+  const isList = Array.isArray(value)
+  const parts = Object.entries(/** @type {object} */ (value)).map(
+    ([key, each]) => `${below}${isList ? '' : `${JSON.stringify(key)}: `}${asLines(each, below)}`,
+  )
+  return `${isList ? '[' : '{'}\n${parts.join(',\n')}\n${indent}${isList ? ']' : '}'}`
+}
+
+/**
  * @param {number | undefined} value
  * @param {number} digits
  */
