@@ -21,7 +21,7 @@ const ALONE = [
   'test/mirror/silent.test.ts',
   'test/reload/many_files.test.ts',
   'test/watch/events/translator_renames.test.ts',
-  'test/watch/finds/{deep_trees,entry_cache,recovery}.test.ts',
+  'test/watch/regressions/{deep_trees,entry_cache,recovery}.test.ts',
 ]
 
 /** They run when all but those have, two at a time: for most of their time they wait. */
@@ -50,7 +50,7 @@ const ISOLATED = [
   'test/reload/{reloader,signal}.test.ts',
   'test/watch/{lifecycle,shared_watchers,traps_of_trees}.test.ts',
   'test/watch/engine/overflow_recovery.test.ts',
-  'test/watch/finds/{file_roots,renewed_ways}.test.ts',
+  'test/watch/regressions/{file_roots,renewed_ways}.test.ts',
   'test/watch/poll/poller.test.ts',
   'test/watch/roots/ways.test.ts',
   // It has garbage collected all the time, which takes as long as there is much of it.
@@ -69,7 +69,7 @@ const names = (text: string) => text.trim().split(/\s+/)
  * ours serve, and faults that took many roots, orders or levels to be found. They take as long as all others together.
  */
 const LATER = names(`
-  counterparts/ docs/site examples/ faults/ fuzz/ pack/
+  integration/ docs/site examples/ faults/ fuzz/ pack/
   cli/completion cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent
   cli/restart cli/watch_recursive
   inotify/guard inotify/hand_over
@@ -78,14 +78,14 @@ const LATER = names(`
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
   run/both_sides run/programs
   watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref watch/saved/nested_roots
-  watch/finds/deep_trees watch/finds/file_roots_together watch/finds/followed_links/bytes watch/finds/followed_links/swapped
-  watch/finds/followed_links/together watch/finds/polled_moves watch/finds/roots_in_any_order
+  watch/regressions/deep_trees watch/regressions/file_roots_together watch/regressions/followed_links/bytes watch/regressions/followed_links/swapped
+  watch/regressions/followed_links/together watch/regressions/polled_moves watch/regressions/roots_in_any_order
 `)
 
 /** Of the files that ask whether they have time for more rounds, those that npm test plays few of. It leaves out the others. */
 const BOTH = names(`
   chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker
-  scripts/scripts simulation/found simulation/simulation watch/finds/followed_links/links
+  scripts/scripts simulation/found simulation/simulation watch/regressions/followed_links/links
   watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
 `)
 
@@ -112,12 +112,12 @@ const FIRST = names(
   isLong
     ? `
   simulation/simulation pack/pack examples/image watch/scenarios watch/deep simulation/found run/scripts scripts/scripts
-  watch/finds/followed_links/round pack/build simulation/put_back mirror/situations watch/finds/few_watches pack/binaries mirror/model/model
-  watch/finds/file_roots_any_moment mirror/raced run/programs watch/engine/retry watch/poll/stat_only cli/diagnose cli/listen reload/restless
+  watch/regressions/followed_links/round pack/build simulation/put_back mirror/situations watch/regressions/few_watches pack/binaries mirror/model/model
+  watch/regressions/file_roots_any_moment mirror/raced run/programs watch/engine/retry watch/poll/stat_only cli/diagnose cli/listen reload/restless
 `
     : `
   scripts/scripts cli/watch simulation/simulation mirror/model/model watch/same_turn watch/roots/awaited_roots cli/publish
-  watch/roots/forest/root_forest cli/exec watch/finds/exchange chokidar/swapped_links publish/publish_directory mirror/target_entries
+  watch/roots/forest/root_forest cli/exec watch/regressions/exchange chokidar/swapped_links publish/publish_directory mirror/target_entries
 `,
 )
 

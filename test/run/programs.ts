@@ -7,7 +7,7 @@ import { PROGRAMS } from '../../examples/dev-servers/programs.mjs'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { isThere, textOf } from '../../examples/stage.mjs'
 import { IN_CLOSE_WRITE, IN_MODIFY, IN_MOVED_TO } from '../../src/inotify/constants.ts'
-import { pollsForever } from '../counterparts/programs.ts'
+import { pollsForever } from '../integration/programs.ts'
 import { compile } from '../support/compile.ts'
 import { byLines, byText, type Consumer, type Place, replace } from './consumer.ts'
 

@@ -26,7 +26,7 @@ import { isRoot } from './served.ts'
 // Operations of test/scripts that a watcher of this package carries out.
 const NOT_BY_A_PROGRAM = /^(add|remove|pause) /
 const NOT_BY_BINDFS = /^(exchange|tmpfile|whiteout) /
-const directory = join(import.meta.dirname, '../scripts')
+const directory = join(import.meta.dirname, '../scripts/testdata')
 const scripts = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.txt'))
   .sort()

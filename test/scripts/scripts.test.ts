@@ -5,8 +5,8 @@ import { isLong } from '../support/long.ts'
 import { parse, type Script, SOURCES, type Who } from './parse.ts'
 import { PACES, play } from './play.ts'
 
-const directory = import.meta.dirname
-const repository = resolve(directory, '../..')
+const directory = join(import.meta.dirname, 'testdata')
+const repository = resolve(directory, '../../..')
 
 const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.txt'))

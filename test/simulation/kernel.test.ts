@@ -14,7 +14,7 @@ import { FileTree } from './kernel/file_tree.ts'
 import { InotifyGroup } from './kernel/inotify_group.ts'
 import { obstacleOf, scriptCalls } from './kernel/script_calls.ts'
 
-const scripts = join(import.meta.dirname, '../scripts')
+const scripts = join(import.meta.dirname, '../scripts/testdata')
 
 /** A kernel that a script is played on, with a watch of every directory and file. */
 interface Kernel {

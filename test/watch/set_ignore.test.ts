@@ -8,7 +8,7 @@ import { watch } from '../../src/watch/calls.ts'
 import type { InotifyInstance } from '../../src/watch/inotify_instance.ts'
 import { linux } from '../../src/watch/linux.ts'
 import { scratch } from '../support/scratch.ts'
-import { stepping } from './finds/stepping.ts'
+import { stepping } from './regressions/stepping.ts'
 import { inWords, watching } from './support.ts'
 
 const NEVER = 1_000_000

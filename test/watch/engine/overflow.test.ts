@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Inotify, InotifyOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
-import { untilPast } from '../finds/losing.ts'
 import { mayLimitQueue, narrowInotify } from '../model/watching/observer.ts'
+import { untilPast } from '../regressions/losing.ts'
 import { inWords, Replay, reality, watching } from '../support.ts'
 
 const NEVER = 1_000_000

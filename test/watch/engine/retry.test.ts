@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
-import { losing, untilPast } from '../finds/losing.ts'
+import { losing, untilPast } from '../regressions/losing.ts'
 import { story, watching } from '../support.ts'
 import { failingWalks } from './failing_walks.ts'
 

@@ -18,8 +18,8 @@ import type { Change } from '../../../src/index.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { untilPast } from '../finds/losing.ts'
 import { contentsOf, divergences, snapshot } from '../model/world/snapshot.ts'
+import { untilPast } from '../regressions/losing.ts'
 import { RENAME_EXCHANGE, randomFrom, renameWith, story, watching } from '../support.ts'
 
 // Nothing is polled but by sync().

@@ -20,8 +20,8 @@ import type { WatchSystem } from '../../../src/watch/system.ts'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
-import { losing } from '../finds/losing.ts'
-import { observed } from '../finds/observed.ts'
+import { losing } from '../regressions/losing.ts'
+import { observed } from '../regressions/observed.ts'
 import { story, watching } from '../support.ts'
 
 // What is told was found by no timer.

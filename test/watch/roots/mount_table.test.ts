@@ -6,8 +6,8 @@ import { InotifyError } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 import { scratch } from '../../support/scratch.ts'
-import { followingAs, followSymlinks } from '../finds/observed.ts'
-import { stepping } from '../finds/stepping.ts'
+import { followingAs, followSymlinks } from '../regressions/observed.ts'
+import { stepping } from '../regressions/stepping.ts'
 import { watching } from '../support.ts'
 
 // Longer than any test.

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
-import { untilPast } from '../finds/losing.ts'
+import { untilPast } from '../regressions/losing.ts'
 import { Replay, reality, story, watching } from '../support.ts'
 
 // Roots that go and come: 'lost' and 'restored'.

@@ -17,8 +17,8 @@ import { linux } from '../../../../src/watch/linux.ts'
 import { Watcher } from '../../../../src/watch/watcher.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { AppliedAlone } from '../../applied_alone.ts'
-import { losing, untilPast } from '../../finds/losing.ts'
-import { namesIn } from '../../finds/names.ts'
+import { losing, untilPast } from '../../regressions/losing.ts'
+import { namesIn } from '../../regressions/names.ts'
 import { RENAME_EXCHANGE, renameWith, story } from '../../support.ts'
 
 const NEVER = 1_000_000
