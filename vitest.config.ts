@@ -77,7 +77,7 @@ const LATER = names(`
   mirror/times native/packing native/walker_circumstances
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
   run/both_sides run/programs
-  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/ref watch/saved/nested_roots
+  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/poll/stopped watch/ref watch/saved/nested_roots
   watch/regressions/deep_trees watch/regressions/file_roots_together watch/regressions/followed_links/bytes watch/regressions/followed_links/swapped
   watch/regressions/followed_links/together watch/regressions/polled_moves watch/regressions/roots_in_any_order
 `)

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { pathOf } from '../name_key.ts'
+import { mayHang } from './filesystems.ts'
 import { mountIdAt, rowIn } from './mount_of.ts'
-import { type Mount, parseMountinfo, toMount } from './mountinfo.ts'
+import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
 
 /** The mount table as it was read once, for many paths. It does not have mounts that were made later: see MountWatch. */
 export class MountTable {
@@ -17,9 +19,23 @@ export class MountTable {
     return this.#mounts.get(id)
   }
 
+  /**
+   * Returns the mount of a path (a key: see name_key.ts) without symlinks, there or not, if a server answers for that mount. Asks the table alone: a stat of the path would
+   * wait in this thread for a server that may have stopped, and nothing ends such a wait.
+   */
+  servedMountOf(path: string): Mount | undefined {
+    const row = mountAt(this.#rows, Buffer.from(pathOf(path)).toString('latin1'))
+    return row !== undefined && mayHang(row) ? toMount(row) : undefined
+  }
+
   /** Returns the mount points. As bytes: names may be no UTF-8. */
   points(): Buffer[] {
-    return parseMountinfo(this.#text.toString('latin1')).map(({ point }) => Buffer.from(point, 'latin1'))
+    return this.#rows.map(({ point }) => Buffer.from(point, 'latin1'))
+  }
+
+  /** A character for each byte. */
+  get #rows(): readonly MountRow[] {
+    return parseMountinfo(this.#text.toString('latin1'))
   }
 
   #find(id: number): Mount | undefined {

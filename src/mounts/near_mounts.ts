@@ -1,28 +1,64 @@
-import { dirname } from 'node:path'
+import { lstatSync, readlinkSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { keysOf, pathOf } from '../name_key.ts'
 import { chooseBackend } from './filesystems.ts'
 import { MountTable } from './mount_table.ts'
+import { MAX_LINKS } from './syscalls/max_links.ts'
 
 /** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and fully reports: no server delays callers. Reads the table once. */
 export class NearMounts {
   readonly #table = new MountTable()
   readonly #points = new Set(this.#table.points().map(keysOf))
-  readonly #directories = new Map<string, boolean>()
+  readonly #near = new Map<string, boolean>()
+  // The directories without symlinks.
+  readonly #real = new Map<string, string | undefined>([['/', '/']])
 
-  /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws InotifyError if a path is missing. */
+  /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws as a stat of the path fails: ENOENT. */
   has(path: string): boolean {
     if (this.#points.has(path)) return this.leadTo(path)
     const directory = dirname(path)
-    const known = this.#directories.get(directory)
+    const known = this.#near.get(directory)
     if (known !== undefined) return known
     const found = this.leadTo(directory)
-    this.#directories.set(directory, found)
+    this.#near.set(directory, found)
     return found
   }
 
   /** Returns true if the target of a path, symlinks followed, lies there. Throws likewise. */
   leadTo(path: string): boolean {
-    const mount = this.#table.mountOf(pathOf(path))
+    const real = this.#resolve(path)
+    const mount = real === undefined ? undefined : this.#table.mountOf(pathOf(real))
     return mount !== undefined && chooseBackend(mount).backend === 'inotify'
+  }
+
+  /** Returns true if the way to a path leads over a mount whose server may have stopped, as far as the way can be followed without asking that server. */
+  leadsToServer(path: string): boolean {
+    try {
+      return this.#resolve(path) === undefined
+    } catch {
+      return false
+    }
+  }
+
+  /** Returns the path without symlinks; undefined: a name on the way lies on a mount whose server may have stopped, or there are too many links. */
+  #resolve(path: string, links = 0): string | undefined {
+    const above = this.#resolveDirectory(dirname(path), links)
+    const name = basename(path)
+    if (above === undefined || name === '' || name === '.') return above
+    if (name === '..') return dirname(above)
+    const entry = above === '/' ? `/${name}` : `${above}/${name}`
+    if (this.#table.servedMountOf(entry) !== undefined) return undefined
+    const bytes = pathOf(entry)
+    if (!lstatSync(bytes).isSymbolicLink()) return entry
+    if (links === MAX_LINKS) return undefined
+    const to = keysOf(readlinkSync(bytes, 'buffer'))
+    return this.#resolve(to.startsWith('/') ? to : `${above}/${to}`, links + 1)
+  }
+
+  #resolveDirectory(path: string, links: number): string | undefined {
+    if (this.#real.has(path)) return this.#real.get(path)
+    const real = this.#resolve(path, links)
+    this.#real.set(path, real)
+    return real
   }
 }

@@ -1,7 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { InotifyError } from '../errors.ts'
 import { watchesIn } from '../inotify/fdinfo.ts'
 import { nativeQueue } from '../inotify/inotify.ts'
 import { openShare } from '../inotify/shared_instance.ts'
@@ -9,6 +8,7 @@ import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
+import type { Mount } from '../mounts/mountinfo.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { nearLinks } from '../mounts/near_links.ts'
 import { NearMounts } from '../mounts/near_mounts.ts'
@@ -49,7 +49,10 @@ const PSEUDO = new Set([
 ])
 
 export const linux: WatchSystem = {
-  choose: (path) => chooseForPath(path, lookUpMount, (each) => follow(each, targetOf)),
+  choose: async (path) => {
+    const resolved = await follow(path, targetOf)
+    return await chooseIn(new MountTable(), path, resolved)
+  },
   survey: async (directories) => {
     const table = new MountTable()
     const points = namesByDirectory(table.points().map(keysOf))
@@ -74,12 +77,19 @@ export const linux: WatchSystem = {
       }
     }
   },
+  served: (paths) => {
+    const near = new NearMounts()
+    return paths.filter((path) => near.leadsToServer(path))
+  },
   pseudoType: async (path) => {
-    const { type } = lookUpMount(path)
+    const { type } = lookUp(new MountTable(), path)
     return PSEUDO.has(type) ? type : undefined
   },
   isSymlink: async (path) => (await lstat(pathOf(path))).isSymbolicLink(),
-  isMountPoint: async (path) => isMountPoint(path),
+  isMountPoint: async (path) => {
+    const served = new MountTable().servedMountOf(path)
+    return served === undefined ? isMountPoint(path) : keysOf(Buffer.from(served.point, 'latin1')) === path
+  },
   followTogether: async (paths) => {
     const [path] = paths
     // A path that is missing or unreadable cannot be told to be a link: so a path is resolved as far as it leads.
@@ -118,7 +128,7 @@ export const linux: WatchSystem = {
     bootId: () => readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => ''),
     filesystemOf: async (path) => {
       const { dev } = await stat(pathOf(path), { bigint: true })
-      const { type, source } = lookUpMount(path)
+      const { type, source } = lookUp(new MountTable(), path)
       return { type, source, device: `${dev}` }
     },
   },
@@ -129,8 +139,6 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** From this many paths on, a look at the mount table pays. */
 const MANY = 8
-
-const lookUpMount = (path: string) => mountOf(pathOf(path))
 
 // Links, and the paths that they lead to, are keys: they may be no UTF-8.
 const read = async (entry: string) => keysOf(await readlink(pathOf(entry), 'buffer'))
@@ -150,7 +158,7 @@ function namesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
  * no links: this thread can ask that for a fifth of the work, and choosing a source by its mount has asked as much in it before.
  */
 async function resolveAt(path: string, table: MountTable): Promise<Resolved | undefined> {
-  const mount = table.mountOf(pathOf(path))
+  const mount = table.servedMountOf(path) ?? table.mountOf(pathOf(path))
   if (mount === undefined || chooseBackend(mount).backend !== 'inotify') return undefined
   const real = keysOf(realpathSync.native(pathOf(path), 'buffer'))
   return real === path ? asItIs(path) : await followUpToCircle(path, targetOf)
@@ -170,14 +178,19 @@ function seeingNow(): (path: string, followsLast: boolean) => SeenNow | undefine
 
 const NEVER_THROWS = { throwIfNoEntry: false } as const
 
-/** Chooses a source by the table. Rejects where the table does not say. */
+/** Chooses a source for a resolved path by the table. Rejects as {@link lookUp} throws. */
 function chooseIn(table: MountTable, path: string, resolved: Resolved): Promise<Choice> {
-  const lookUp = (each: string) => {
-    const mount = table.mountOf(pathOf(each))
-    if (mount === undefined) throw new InotifyError({ errno: 'ENOENT', syscall: 'statx', path: textOf(each) })
-    return mount
-  }
-  return chooseForPath(path, lookUp, async () => resolved)
+  const real = (each: string) => (each === path ? resolved.realPath : each)
+  return chooseForPath(
+    path,
+    (each) => lookUp(table, real(each)),
+    async () => resolved,
+  )
+}
+
+/** Returns the mount of an existing path without symlinks. Throws InotifyError as statx(2) fails, but for a mount whose server may have stopped: that is not asked. */
+function lookUp(table: MountTable, path: string): Mount {
+  return table.servedMountOf(path) ?? table.mountOf(pathOf(path)) ?? mountOf(pathOf(path))
 }
 
 function asItIs(path: string): Resolved {

@@ -56,6 +56,8 @@ export interface WatchSystem {
    * `followsLast`: a symlink at its last name is followed.
    */
   lookNow(): (path: string, followsLast: boolean) => SeenNow | undefined
+  /** Returns the paths among these whose way leads over a mount whose server may have stopped. Asks no such server. */
+  served(paths: readonly string[]): string[]
   /** Resolves with the type of the mount at a path, if that holds only the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
   /** Resolves with true if the last name of a path is a symlink, wherever that leads. Rejects as lstat(2) fails. */

@@ -160,9 +160,12 @@ export class Engine implements InotifyListener {
   }
 
   async #lookAtMounts(points: readonly string[], vacant: readonly string[]): Promise<void> {
-    const { rootMonitor, submounts, reporter } = this.#rooms
+    const { rootMonitor, submounts, reporter, pollScope, polls } = this.#rooms
     rootMonitor.noteUnmounted(vacant)
-    await this.#queue.run(() => submounts.look(points)).catch((error) => reporter.trouble(error))
+    const look = this.#queue.run(() => submounts.look(points))
+    // No task asks the server of what is polled: a poll does.
+    const poll = look.then(() => (pollScope.isNeeded() ? polls.now() : undefined))
+    await poll.catch((error) => reporter.trouble(error))
   }
 
   #assertOpen(): void {

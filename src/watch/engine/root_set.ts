@@ -17,6 +17,8 @@ export class RootSet {
   readonly #asked: Set<string>
   // The root whose first listing is under way: coverage() tells how far that has come.
   #beginning: Root | undefined
+  // The roots that are still to be added, as their servers have not answered.
+  readonly #waits = new Set<{ readonly path: string; isRemoved: boolean }>()
   #closed = false
 
   constructor(context: EngineContext, firstLook: FirstLook, roots: Map<string, Root>, asked: Set<string>) {
@@ -53,7 +55,20 @@ export class RootSet {
    * Watches one more path; a path that leads nowhere is a lost root until it leads somewhere. Rejects
    * with InotifyError: the path cannot be opened, listed or watched, or EBADF.
    */
-  add(path: string): Promise<void> {
+  async add(path: string): Promise<void> {
+    const { system, files } = this.#context
+    const served = system.served([path])
+    if (served.length > 0) {
+      const wait = { path, isRemoved: false }
+      this.#waits.add(wait)
+      await files.answered(served)
+      this.#waits.delete(wait)
+      if (wait.isRemoved) return
+    }
+    await this.#add(path)
+  }
+
+  #add(path: string): Promise<void> {
     return this.#context.queue.run(async () => {
       const { settings, forest, since } = this.#context
       const roots = this.#roots
@@ -86,16 +101,19 @@ export class RootSet {
    * Adds each path as add() does, whatever the order of the list. Outer roots come first, since they report what lies in them; files come last, together.
    */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { queue, fileAttacher, since } = this.#context
+    const { system, queue, files, fileAttacher, since } = this.#context
     this.#assertOpen()
     for (const path of paths) this.#asked.add(path)
     try {
+      // While a server has stopped, neither events nor the end wait for a root to be attached.
+      const served = system.served(paths)
+      if (served.length > 0) await files.answered(served)
       if (since !== undefined) await this.#openSince(since, paths)
-      const files = since === undefined ? fileAttacher.filesAmong(paths) : NO_FILES
-      const others = paths.filter((path) => !files.has(path))
-      for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.add(path)
-      if (files.size > 0) await queue.run(() => this.#addFiles(files))
-      for (const path of files.keys()) if (!this.#roots.has(path)) await this.add(path)
+      const together = since === undefined ? fileAttacher.filesAmong(paths) : NO_FILES
+      const others = paths.filter((path) => !together.has(path))
+      for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.#add(path)
+      if (together.size > 0) await queue.run(() => this.#addFiles(together))
+      for (const path of together.keys()) if (!this.#roots.has(path)) await this.#add(path)
     } finally {
       since?.close()
       await this.#endFirstLook()
@@ -112,6 +130,7 @@ export class RootSet {
   }
 
   remove(path: string): Promise<void> {
+    for (const wait of this.#waits) if (wait.path === path) wait.isRemoved = true
     return this.#context.queue.run(async () => {
       const { reporter, translator, forest, coveredRoots, attacher } = this.#context
       const roots = this.#roots

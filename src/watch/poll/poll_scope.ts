@@ -1,6 +1,6 @@
 import { topmost } from '../diff/rescan.ts'
 import type { ScanOptions } from '../diff/snapshot/scanner.ts'
-import type { Root } from '../roots/root.ts'
+import { isSought, type Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import { isAtomicLayout } from './atomic_writer.ts'
 import type { PollContext } from './context.ts'
@@ -67,11 +67,6 @@ export class PollScope {
     if (!this.compares || files.arePolled || (settings.hash && base.mount.usesPolling)) return false
     return isAtomicLayout(base, tree)
   }
-}
-
-/** Returns true if the root is not there, and no event will tell when it comes. */
-export function isSought({ isPresent, isAwaited }: Root): boolean {
-  return !isPresent && !isAwaited
 }
 
 /** Returns true if something of a root is polled. */

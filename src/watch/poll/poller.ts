@@ -6,13 +6,13 @@ import type { Snapshot } from '../diff/snapshot/snapshot.ts'
 import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
 import type { LostReason } from '../report/change.ts'
 import { openError } from '../report/watch_error.ts'
-import { type Root, reasonOfFinding } from '../roots/root.ts'
+import { isSought, type Root, reasonOfFinding } from '../roots/root.ts'
 import type { TreeWalker } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { PollContext } from './context.ts'
 import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
-import { isSought, POLL, type PollScope } from './poll_scope.ts'
+import { POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
 
 // A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
@@ -78,7 +78,11 @@ export class Poller {
   }
 
   async #pollAll(): Promise<void> {
-    const { forest, tree, queue, rootMonitor, links, reporter } = this.#context
+    const { forest, tree, queue, rootMonitor, files, links, reporter } = this.#context
+    // Before a task looks at these: while a server has stopped, the events of all other mounts go on.
+    const sought = forest.standing().filter(isSought)
+    const paths = [...sought.map(({ path }) => path), ...files.polled, ...links.polledDirectories]
+    if (paths.length > 0) await files.answered(this.#context.system.served(paths))
     for (const root of forest.standing()) {
       root.dropMounts(tree)
       if (!isSought(root)) continue

@@ -1,10 +1,10 @@
 import { IN_MOVE_SELF, IN_MOVED_FROM, IN_UNMOUNT } from '../../inotify/constants.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
-import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { O_PATH, SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Kind, LostReason, Source } from '../report/change.ts'
-import { isLimit, isRefused } from '../report/watch_error.ts'
+import { closedError, codeOf, isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { ForestContext } from './forest/context.ts'
@@ -30,6 +30,8 @@ type AttachedFile = Root & { file: FileRoot; mount: WatchedMount }
 export class FileRoots {
   readonly #context: ForestContext
   #calls: SyscallThread | undefined
+  // The path about which the thread was asked last.
+  #asked = ''
 
   constructor(context: ForestContext) {
     this.#context = context
@@ -65,13 +67,30 @@ export class FileRoots {
 
   /** True: a poll looks at some of them. */
   get arePolled(): boolean {
-    for (const { mount } of this.#attached()) if (mount.usesPolling) return true
-    return false
+    return this.polled.length > 0
   }
 
-  /** Looks at each file, whatever was told of it. */
+  /** The paths of those at which a poll looks. */
+  get polled(): string[] {
+    return [...this.#attached()].flatMap(({ path, mount }) => (mount.usesPolling ? [path] : []))
+  }
+
+  /** Resolves when the servers of these paths have answered; rejects with EBADF when this is closed. Nothing else waits for this, where a task that waited would hold up the events of all other mounts. */
+  async answered(paths: Iterable<string>): Promise<void> {
+    for (const path of paths) {
+      this.#calls ??= new SyscallThread()
+      this.#asked = path
+      const opened = await this.#calls.open(path, O_PATH).catch((error) => {
+        if (codeOf(error) === 'ECANCELED') throw closedError()
+        // An error is an answer as well.
+      })
+      if (opened !== undefined) this.#calls.close(opened.fd)
+    }
+  }
+
+  /** Looks at each file, whatever was told of it: a poll at those that are polled, any other look at the rest. */
   lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
-    const roots = [...this.#attached()].filter(({ mount }) => source !== 'poll' || mount.usesPolling)
+    const roots = [...this.#attached()].filter(({ mount }) => mount.usesPolling === (source === 'poll'))
     return this.#findings(roots, (root) => this.#lookTwice(root, 0, 0, source))
   }
 
@@ -108,8 +127,7 @@ export class FileRoots {
   /** Ends the thread. A thread still waiting is left behind, with a warning. */
   close(): void {
     const { unanswered = 0 } = this.#calls ?? {}
-    const [root] = this.#attached()
-    if (unanswered >= PATIENCE_MS && root !== undefined) warnOfAbandonedThread(root.path, unanswered)
+    if (unanswered >= PATIENCE_MS) warnOfAbandonedThread(this.#asked, unanswered)
     this.#calls?.end()
   }
 

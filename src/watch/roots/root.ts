@@ -140,6 +140,11 @@ export class Root implements Watcher {
   }
 }
 
+/** Returns true if the root is not there, and no event will tell when it comes. */
+export function isSought({ isPresent, isAwaited }: Root): boolean {
+  return !isPresent && !isAwaited
+}
+
 function withoutNumber(identity: string): string {
   return identity.slice(0, identity.lastIndexOf(' '))
 }

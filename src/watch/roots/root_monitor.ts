@@ -7,7 +7,7 @@ import type { Attacher } from './attach.ts'
 import { type FileFinding, type FileRoots, isOnAny } from './file_roots.ts'
 import type { ForestContext } from './forest/context.ts'
 import type { Hint, Hints } from './path_watches.ts'
-import { asLost, asRestored, Root, reasonOfEvent, reasonOfFinding } from './root.ts'
+import { asLost, asRestored, isSought, Root, reasonOfEvent, reasonOfFinding } from './root.ts'
 
 const trace = debuglog('inotify-bridge')
 
@@ -117,16 +117,22 @@ export class RootMonitor {
 
   /** Looks at the roots after mounts and unmounts at these points: another directory may be at the path of a root. */
   async onMounts(points: readonly string[]): Promise<void> {
-    const { forest } = this.#context
     await this.review()
     for await (const found of this.#files.onMounts(points)) await this.#onFile(found, 'rescan')
-    for (const root of forest.standing()) {
+    for (const root of this.#watched()) {
       const { isPresent } = root
       // IN_UNMOUNT may have told of an unmount before the mount table: what lies below is there by now.
       if (!isPresent || (isOnAny(root, points) && !(await this.#attacher.hasItsSource(root))))
         await this.reattach(root, 'rescan')
     }
     if (!this.#files.arePolled) this.#forgetVacant(points)
+  }
+
+  /** Returns the roots that no poll looks at: a task that asked a server which has stopped would hold up the events of all other mounts. */
+  #watched(): Root[] {
+    return this.#context.forest
+      .standing()
+      .filter((root) => !isSought(root) && root.mount?.usesPolling !== true)
   }
 
   #forgetVacant(points: Iterable<string>): void {
@@ -142,7 +148,7 @@ export class RootMonitor {
    * Watches the ways again, then looks as {@link checkIdentity} does: after events, told or lost, or after mounts, a way may lead over
    * other directories, or a missing entry may be there. The watches come first: else nobody would tell the next change on the new way.
    */
-  async review(roots: Iterable<Root> = this.#context.forest.standing()): Promise<unknown> {
+  async review(roots: Iterable<Root> = this.#watched()): Promise<unknown> {
     const { forest } = this.#context
     const asked = [...roots].filter((root) => forest.isStanding(root))
     for (const root of asked) {
@@ -160,7 +166,7 @@ export class RootMonitor {
   async checkIdentity(only?: Iterable<Root>): Promise<unknown> {
     const { looker, forest } = this.#context
     forest.forsakeVacated()
-    const asked = only === undefined ? forest.standing() : [...only].filter((root) => forest.isStanding(root))
+    const asked = [...(only ?? this.#watched())].filter((root) => forest.isStanding(root))
     const roots = asked.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const tops = roots.map(({ top }) => top as Directory)
     let shortage: unknown

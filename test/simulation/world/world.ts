@@ -75,6 +75,10 @@ export class World implements WatchSystem {
     }
   }
 
+  served(): string[] {
+    return []
+  }
+
   async pseudoType(): Promise<undefined> {
     return undefined
   }

@@ -59,6 +59,17 @@ test('without hash it is not seen', async () => {
   expect(await told()).toEqual([])
 })
 
+test('at the end of a followed link, too', async () => {
+  const { path, store } = await mapped()
+  const root = scratch()
+  symlinkSync(path, join(root, 'link'))
+  const { told } = await watching(root, { ...BY_HAND, hash: true, followSymlinks: true })
+  expect(await told()).toEqual([])
+  await store()
+  expect(story(await told(), root)).toEqual(['modify symlink link'])
+  expect(await told()).toEqual([])
+})
+
 test('while nobody asks, too', async () => {
   const { root, store } = await mapped()
   const { changes, told } = await watching(root, { ...BY_HAND, interval: 5, hash: true })

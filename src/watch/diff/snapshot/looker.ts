@@ -91,8 +91,10 @@ export class Looker {
   /**
    * Returns the entries at the ends of these paths, which have no symlinks. null: nothing is there, as far as can be seen; an error: a server or a disk is in
    * trouble, which says nothing of the entry. Rejects if something is short. All names asked for in one directory are looked at together.
+   *
+   * @param hash true: files are read, and each stat has a digest of the content
    */
-  async stat(realPaths: readonly string[]): Promise<Array<Entry | null | InotifyError>> {
+  async stat(realPaths: readonly string[], hash = false): Promise<Array<Entry | null | InotifyError>> {
     const found: Array<Entry | null | InotifyError> = realPaths.map(() => null)
     const byDirectory = new Map<string, number[]>()
     for (const [i, path] of realPaths.entries()) {
@@ -105,7 +107,7 @@ export class Looker {
     const requests = [...byDirectory].map(([root, group]) => {
       // The root of all has no name in a directory.
       const names = new Set(group.map(nameOf).filter((name) => name !== ''))
-      return { root, rel: '', stat: true, names: [...names] }
+      return { root, rel: '', stat: true, hash, names: [...names] }
     })
     await this.#walker.walk(requests, (listing) => {
       const { id, error, ino, isShort } = listing

@@ -156,6 +156,13 @@ export class FollowedLinks {
     }
   }
 
+  /** Returns the directories of the ends of links at which a poll looks, as far as they are known. */
+  get polledDirectories(): Set<string> {
+    return new Set(
+      [...this.#watches.polled].flatMap(({ hops }) => (hops === undefined ? [] : [hops.directory])),
+    )
+  }
+
   /** Looks at the links whose hops make no event. */
   async poll(): Promise<void> {
     this.takeMoves()
@@ -189,7 +196,8 @@ export class FollowedLinks {
   async #look(links: readonly FollowedLink[], since: number, source?: Source): Promise<void> {
     const ways = await this.#watches.follow(links, since)
     // The look comes after the watches, so that no change falls between the two.
-    const targets = await this.#endsOf(ways)
+    const isPolled = links.some((link) => this.#watches.polled.has(link))
+    const targets = await this.#endsOf(ways, isPolled && this.#context.settings.hash)
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
       if (target instanceof InotifyError) this.#askAgain(link, target, since)
@@ -198,9 +206,12 @@ export class FollowedLinks {
   }
 
   /** Returns the entry at the end of each way. A name that a '..' leaves again has to be a directory, or the path leads nowhere. */
-  async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null | InotifyError>> {
+  async #endsOf(ways: readonly Way[], hash: boolean): Promise<Array<Entry | null | InotifyError>> {
     const { looker } = this.#context
-    const ends = await looker.stat(ways.map(({ realPath }) => realPath))
+    const ends = await looker.stat(
+      ways.map(({ realPath }) => realPath),
+      hash,
+    )
     const left = [...new Set(ways.flatMap((way) => way.left))]
     if (left.length === 0) return ends
     const found = await looker.stat(left)
