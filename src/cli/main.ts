@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
-import { type Command, UsageError } from './shared/command.ts'
-import { fieldsOf, tell, tellAsObjects } from './shared/output.ts'
+import type { Command } from './shared/command.ts'
+import { UsageError } from './shared/option.ts'
+import { fieldsOf, setForm, tell } from './shared/output.ts'
 
 const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...
 
@@ -32,7 +33,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   const signal = stopSignal()
-  tellAsObjects(options.includes('--json'))
+  setForm(options.includes('--json'))
   try {
     const command = await asked.load()
     if (options.includes('--help') || options.includes('-h')) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/shared/command.ts'
+import { UsageError } from '../../src/cli/shared/option.ts'
 import { csvLine, plainLine, rowFormat } from '../../src/cli/watch/event_format.ts'
 
 const row = { watched: 'd/', name: 'f', events: 'CLOSE_WRITE,CLOSE', cookie: 0 }

@@ -216,12 +216,14 @@ test('an error of the server after its start is said, once, and is no exception'
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => void [servers, written].map((spy) => spy.mockRestore()))
   const listen = { host: '127.0.0.1', port: 0 }
-  const status = new MirrorStatus()
-  await using service = await Service.start({ command: 'mirror', listen, status, metrics: () => '' })
+  const reported: object[] = []
+  const report = (_: string, fields: object) => void reported.push(fields)
+  await using _ = await Service.start('mirror', { listen }, new MirrorStatus([], ''), report)
   const [server] = servers.mock.contexts as Server[]
   for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
   expect(written.mock.calls).toEqual([
     ['inotify-bridge mirror: --listen: a connection could not be taken: accept EMFILE\n'],
   ])
-  expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+  const [{ url }] = reported as [{ url: string }]
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
 })

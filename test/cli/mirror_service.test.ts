@@ -14,7 +14,6 @@ import {
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { metricsText } from '../../src/cli/mirror/mirror_metrics.ts'
 import { MirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
 import { IN_DELETE, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
@@ -190,7 +189,7 @@ test('--listen: alive, ready, and metrics that count', async () => {
 test('not ready while the target cannot be written, and again when it can', async () => {
   const { source } = directories()
   // Stands in for the mirror: a target that fails is made in test/mirror/mounts.test.ts.
-  const status = new MirrorStatus()
+  const status = new MirrorStatus([source], '/t')
   const { EventEmitter } = await import('node:events')
   const mirrored = Object.assign(new EventEmitter(), {
     state: 'mirroring',
@@ -204,7 +203,8 @@ test('not ready while the target cannot be written, and again when it can', asyn
   mirrored.errors = [new Error(`ENOSPC ${source}`)]
   mirrored.emit('error', mirrored.errors[0])
   mirrored.emit('pass')
-  expect([status.unready, status.errors]).toEqual([`ENOSPC ${source}`, 1])
+  expect(status.unready).toBe(`ENOSPC ${source}`)
+  expect(status.metrics()).toContain('\ninotify_bridge_mirror_errors_total 1\n')
   // Something could be written, and something still cannot.
   mirrored.emit('update', { changed: ['a'], generation: 2 })
   mirrored.emit('pass')
@@ -219,7 +219,7 @@ test('not ready from when an error is told, and not only when the pass is over',
   const { source, target } = directories()
   writeFileSync(join(source, 'a'), '1')
   await using mirrored = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  const status = new MirrorStatus()
+  const status = new MirrorStatus([source], '/t')
   status.follow(mirrored)
   const told: boolean[] = []
   status.on('told', (ready) => told.push(ready))
@@ -246,7 +246,7 @@ test('a port that is taken: one line, and nothing is mirrored', async () => {
 })
 
 test('each metric has HELP and TYPE once, and labels are escaped', () => {
-  const text = metricsText(new MirrorStatus(), ['/a"b', '/c\\d\ne'], '/t')
+  const text = new MirrorStatus(['/a"b', '/c\\d\ne'], '/t').metrics()
   const names = [...text.matchAll(/^# TYPE (\S+) (gauge|counter)$/gm)].map(([, name]) => name)
   expect([...text.matchAll(/^# HELP (\S+) .+$/gm)].map(([, name]) => name)).toEqual(names)
   expect(new Set(names).size).toBe(names.length)

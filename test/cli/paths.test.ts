@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/shared/command.ts'
-import { PathFilter, type Patterns } from '../../src/cli/watch/path_filter.ts'
+import { UsageError } from '../../src/cli/shared/option.ts'
+import { PathFilter, type Patterns, pattern } from '../../src/cli/watch/path_filter.ts'
 import { GivenPaths, pathArguments } from '../../src/cli/watch/watched_paths.ts'
 import type { Kind } from '../../src/watch/report/change.ts'
 import { scratch } from '../support/scratch.ts'
@@ -57,8 +57,14 @@ describe('what is watched and what is left out', () => {
 })
 
 describe('patterns', () => {
-  const filter = (patterns: Patterns, excluded: string[] = []) =>
-    new PathFilter(patterns, new Set(excluded), (path) => path.slice(1))
+  const read = (flag: string, texts: string[]) =>
+    texts.map((text) => pattern(flag.endsWith('i') ? 'i' : '')(text, `--${flag}`))
+  const filter = (patterns: Partial<Record<keyof Patterns, string[]>>, excluded: string[] = []) =>
+    new PathFilter(
+      Object.fromEntries(Object.entries(patterns).map(([flag, texts]) => [flag, read(flag, texts)])),
+      new Set(excluded),
+      (path) => path.slice(1),
+    )
 
   test('are searched for in the path as it is printed', () => {
     expect(filter({ exclude: ['^d/f$'] }).ignores('/d/f', 'file')).toBe(true)

@@ -9,6 +9,7 @@ import { scratch } from '../support/scratch.ts'
 /** A status that says what a test has it say. */
 class Said extends Status {
   unready: string | undefined
+  metrics = () => ''
   say(unready?: string): void {
     this.unready = unready
     this.told()
@@ -29,14 +30,7 @@ test('nor where nothing has been told yet, for the first pass is not over', asyn
   const readyFile = join(scratch(), 'ready')
   const status = new Said()
   status.unready = 'the first pass is not over'
-  await using service = await Service.start({
-    command: 'mirror',
-    readyFile,
-    listen: undefined,
-    status,
-    metrics: () => '',
-  })
-  expect(service.url).toBe(undefined)
+  await using _ = await Service.start('mirror', { readyFile }, status, () => {})
   writeFileSync(readyFile, 'forged')
   await expect.poll(() => existsSync(readyFile), { interval: 20, timeout: 60_000 }).toBe(false)
 })
@@ -45,13 +39,7 @@ test('the end of a run leaves alone what its successor has put there meanwhile',
   const readyFile = join(scratch(), 'ready')
   const start = async () => {
     const status = new Said()
-    const service = await Service.start({
-      command: 'mirror',
-      readyFile,
-      listen: undefined,
-      status,
-      metrics: () => '',
-    })
+    const service = await Service.start('mirror', { readyFile }, status, () => {})
     status.say()
     onTestFinished(() => service[Symbol.asyncDispose]())
     return service
@@ -61,19 +49,6 @@ test('the end of a run leaves alone what its successor has put there meanwhile',
   await start()
   await old[Symbol.asyncDispose]()
   expect(existsSync(readyFile)).toBe(true)
-})
-
-test('its draft has a name that cannot be foreseen; those of killed runs are removed', () => {
-  const directory = scratch()
-  const ready = join(directory, 'ready')
-  const left = (name: string) => writeFileSync(join(directory, name), '')
-  for (const name of ['.ready.0123456789ab', '.ready.swp', `.ready.${process.pid}`, '.other.0123456789ab'])
-    left(name)
-  using file = new ReadyFile(ready)
-  file.set(true)
-  expect(readdirSync(directory).sort()).toEqual(
-    ['.other.0123456789ab', '.ready.swp', `.ready.${process.pid}`, 'ready'].sort(),
-  )
 })
 
 test.skipIf(process.geteuid?.() !== 0)(

@@ -194,13 +194,10 @@ describe('--restart', () => {
   })
 
   test.each([
-    [['--restart', '/tmp', '--signal', 'HUP', '--pid', '1']],
-    [['--restart', '--once', '/tmp', '--', 'true']],
-  ])('%j: wrong usage', async (args) => {
+    [['--restart', '/tmp', '--signal', 'HUP', '--pid', '1'], '--restart needs -- COMMAND'],
+    [['--restart', '--once', '/tmp', '--', 'true'], '--restart does not go with --once'],
+  ])('%j: %s', async (args, words) => {
     const { code, stderr } = await new Run(['reload', ...args]).ended()
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('--restart needs -- COMMAND, and does not go with --once'),
-    ])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
   })
 })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/shared/command.ts'
+import { UsageError } from '../../src/cli/shared/option.ts'
 import { timeFormat } from '../../src/cli/watch/time_format.ts'
 
 const zone = process.env.TZ

@@ -31,7 +31,7 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ...[['exec'], ['exec', '--'], ['exec', '--', ''], ['exec', 'vite'], ['exec', 'vite', '--', 'dev']].map(
     (args): (typeof WRONG)[number] => [args.join(' '), args, 2, 'write the command behind --'],
   ),
-  ['watch without a path', ['watch'], 2, 'name at least one file or directory'],
+  ['watch without a path', ['watch'], 2, 'name at least one PATH'],
   ['an unknown flag', ['watch', '--frob', '/'], 2, "Unknown option '--frob'"],
   ['an unknown event', ['watch', '-e', 'moved', '/'], 2, "there is no event 'moved'"],
   ['an event that is no change', ['watch', '-e', 'open', '/'], 2, '--raw'],
@@ -49,10 +49,15 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ['--no-newline without --format', ['watch', '--no-newline', '/'], 2, '--no-newline needs --format'],
   ['two ways to print', ['watch', '--csv', '--json', '/'], 2, '--csv does not go with --json'],
   ['--format and --csv', ['watch', '-c', '--format', '%w', '/'], 2, '--format does not go with --csv'],
-  ['--raw and what it does not do', ['watch', '--raw', '-r', '/'], 2, '--raw does not go with --recursive'],
+  [
+    '--raw and what it does not do',
+    ['watch', '--raw', '-r', '/'],
+    2,
+    "--recursive does not go with --raw, which prints the kernel's own events",
+  ],
   ['a pattern that is none', ['watch', '--exclude', '(', '/'], 2, 'Unterminated group'],
   ['a pattern of POSIX', ['watch', '--include', '[[:digit:]]', '/'], 2, 'has no [:digit:]'],
-  ['only paths to leave out', ['watch', '@/tmp'], 2, 'name at least one file or directory'],
+  ['only paths to leave out', ['watch', '@/tmp'], 2, 'name at least one PATH'],
   [
     'no such list',
     ['watch', '--fromfile', '/no/such'],
@@ -98,12 +103,7 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
     2,
     '--listen does not go with --once',
   ],
-  [
-    'an empty --ready-file',
-    ['mirror', '--ready-file=', '/a', '/b'],
-    2,
-    '--ready-file takes the path of a file',
-  ],
+  ['an empty --ready-file', ['mirror', '--ready-file=', '/a', '/b'], 2, "--ready-file takes a path; got ''"],
   ['--in-place without a command', ['mirror', '/a', '--in-place'], 2, '--in-place needs a command'],
   [
     '--in-place with a target',
@@ -177,7 +177,7 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ],
   ['a mode too large', ['publish', '--mode', '10000', '/etc/passwd', '/no/x'], 2, 'octal digits'],
   ['an empty path to publish', ['publish', '', '/no/x'], 2, 'one of the paths is empty'],
-  ['an empty --touch', ['publish', '--touch', ''], 2, 'one of the paths is empty'],
+  ['an empty --touch', ['publish', '--touch', ''], 2, "--touch takes a path; got ''"],
   [
     'two files of one name',
     ['publish', '/etc/passwd', '/x\x1b/passwd', '/tmp'],

@@ -3,7 +3,7 @@ import { readExecArguments } from '../../src/cli/exec/exec.ts'
 import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
 import { readReloadArguments } from '../../src/cli/reload/reload_options.ts'
-import { UsageError } from '../../src/cli/shared/command.ts'
+import { UsageError } from '../../src/cli/shared/option.ts'
 import { watchCommand } from '../../src/cli/watch/watch.ts'
 import type { Block } from './pages.ts'
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { choiceOf, defineCommand, parse, UsageError } from '../shared/command.ts'
+import { defineCommand, parse } from '../shared/command.ts'
+import { oneOf, UsageError } from '../shared/option.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
@@ -18,9 +19,9 @@ const description = {
 
 export const completionCommand = defineCommand('completion', description, {
   async run(args) {
-    const [name, another] = parse(args, {}).positionals
-    const shell = choiceOf('completion', name, SHELLS)
-    if (shell === undefined || another !== undefined) throw new UsageError(`name one of ${SHELLS.join(', ')}`)
+    const [name, another] = parse(args, {}).words
+    if (name === undefined || another !== undefined) throw new UsageError(`name one of ${SHELLS.join(', ')}`)
+    const shell = oneOf(...SHELLS)(name, 'completion')
     // Made by scripts/completions.mjs.
     process.stdout.write(readFileSync(join(import.meta.dirname, 'completions', shell)))
     return 0

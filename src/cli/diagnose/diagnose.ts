@@ -1,7 +1,7 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import { type Probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
 import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
-import { defineCommand, parse, UsageError } from '../shared/command.ts'
+import { defineCommand, parse, requirePaths } from '../shared/command.ts'
 import { flag } from '../shared/option.ts'
 import { printJson, printStyled, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
@@ -39,9 +39,8 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
 
 export const diagnoseCommand = defineCommand('diagnose', description, {
   async run(args) {
-    const { values, positionals: paths } = parse(args, OPTIONS)
-    if (paths.length === 0) throw new UsageError('name at least one path')
-    if (paths.includes('')) throw new UsageError('one of the paths is empty')
+    const { values, words: paths } = parse(args, OPTIONS)
+    requirePaths(paths)
     const report = values.json ? new Objects() : new Text()
     const found: Examination[] = []
     using examiner = new Examiner()

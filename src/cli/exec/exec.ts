@@ -1,5 +1,6 @@
-import { defineCommand, parse, UsageError } from '../shared/command.ts'
+import { defineCommand, parse } from '../shared/command.ts'
 import { CommandError, endLike } from '../shared/ending.ts'
+import { UsageError } from '../shared/option.ts'
 import { tell } from '../shared/output.ts'
 import { runProgram } from '../shared/run_program.ts'
 
@@ -42,10 +43,9 @@ export const execCommand = defineCommand('exec', description, {
 
 /** Throws UsageError. */
 export function readExecArguments(args: string[]): [program: string, ...rest: string[]] {
-  const at = args.indexOf('--')
-  const { positionals } = parse(at < 0 ? args : args.slice(0, at), {})
-  const [program, ...rest] = at < 0 ? [] : args.slice(at + 1)
-  if (positionals.length > 0 || program === undefined || program === '')
+  const { before, behind = [] } = parse(args, {})
+  const [program, ...rest] = behind
+  if (before.length > 0 || program === undefined || program === '')
     throw new UsageError('write the command behind --, as in: inotify-bridge exec -- npm run dev')
   return [program, ...rest]
 }

@@ -60,6 +60,10 @@ export class Entrant implements AsyncDisposable {
     return new Entrant(child, request)
   }
 
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
+  }
+
   /**
    * Resolves with the path of the tmpfs for this process when it is mounted; the path ends with this object. undefined: the process
    * was ended before. Rejects with one line that says what the kernel or a policy forbids.

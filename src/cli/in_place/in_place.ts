@@ -1,13 +1,13 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { printable } from '../../errors.ts'
-import { type Mirror, mirror } from '../../mirror/mirror.ts'
-import { completed, lackingIn } from '../mirror/complete.ts'
+import type { Mirror } from '../../mirror/mirror.ts'
 import type { MirrorArguments } from '../mirror/mirror_options.ts'
 import { flagsOf, reportMirror } from '../mirror/mirror_report.ts'
-import { startMirrorService } from '../mirror/mirror_service.ts'
 import { MirrorStatus } from '../mirror/mirror_status.ts'
+import { completed, lackingIn, startMirror } from '../mirror/start.ts'
 import { reportOnStderr } from '../service/report.ts'
+import { Service } from '../service/service.ts'
 import { CommandError, type Ending, endLike } from '../shared/ending.ts'
 import { tell } from '../shared/output.ts'
 import { passSignals } from '../shared/pass_signals.ts'
@@ -41,10 +41,9 @@ async function supervise(
   reaper: Reaper,
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
-  const status = new MirrorStatus()
-  const report = reportOnStderr('mirror', settings.json)
-  await using service = await startMirrorService(settings, status)
-  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
+  const status = new MirrorStatus(settings.sources, settings.target)
+  const report = reportOnStderr('mirror')
+  await using service = await Service.start('mirror', settings, status, report)
 
   const size = sizeFor(settings.options.limits)
   await using entrant = await Entrant.start({
@@ -58,9 +57,13 @@ async function supervise(
   const target = await entrant.covered()
   // A signal that was passed on may have ended the process before it became the command.
   if (target === undefined) return await entrant.ended
-  const mirrored = await startMirror(directory, target, settings, entrant.ended)
+  const mirrored = await startMirror([directory], target, settings.options, entrant.ended)
   if (mirrored === undefined) return await entrant.ended
   try {
+    await completed(mirrored, entrant.ended)
+    if (entrant.hasEnded) return await entrant.ended
+    const why = whyNotComplete(mirrored, directory)
+    if (why !== undefined) throw new Error(why)
     reportMirror(mirrored, report, (text) => text.replaceAll(target, directory))
     status.follow(mirrored)
     await entrant.go()
@@ -70,35 +73,6 @@ async function supervise(
     // Programs that the command has left running in its namespace go on reading; else all goes with the namespace.
     await mirrored.close({ keep: true })
   }
-}
-
-/** Resolves when a complete version of SOURCE is in the target; with undefined if the process ends before. */
-async function startMirror(
-  directory: string,
-  target: string,
-  { options }: MirrorArguments,
-  ended: Promise<Ending>,
-): Promise<Mirror | undefined> {
-  const controller = new AbortController()
-  const complete = completeMirror(directory, target, { ...options, signal: controller.signal })
-  const first = await Promise.race([complete, ended.then(() => undefined)])
-  if (first !== undefined) return first
-  complete.catch(() => {})
-  controller.abort()
-  return undefined
-}
-
-async function completeMirror(
-  directory: string,
-  target: string,
-  options: MirrorArguments['options'],
-): Promise<Mirror> {
-  const mirrored = await mirror(directory, target, options)
-  await completed(mirrored, options.signal)
-  const why = whyNotComplete(mirrored, directory)
-  if (why === undefined) return mirrored
-  await mirrored.close()
-  throw new Error(why)
 }
 
 function whyNotComplete(mirrored: Mirror, directory: string): string | undefined {

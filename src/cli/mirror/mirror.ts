@@ -1,18 +1,16 @@
 import { printable } from '../../errors.ts'
-import { Mirror } from '../../mirror/mirror.ts'
-import { type FirstPass, readArguments } from '../../mirror/options.ts'
 import { runInPlace } from '../in_place/in_place.ts'
-import { reportOnStdout } from '../service/report.ts'
+import { report } from '../service/report.ts'
+import { Service } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
 import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
 import { Reaper } from '../shared/reaper.ts'
-import { completed } from './complete.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { overLimitText, reportMirror } from './mirror_report.ts'
-import { startMirrorService } from './mirror_service.ts'
 import { MirrorStatus } from './mirror_status.ts'
+import { completed, startMirror } from './start.ts'
 
 const description = {
   usage: ['[OPTIONS] SOURCE... TARGET', '[OPTIONS] SOURCE --in-place -- COMMAND ARG...'],
@@ -51,25 +49,22 @@ export const mirrorCommand = defineCommand('mirror', description, {
 })
 
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
-  const { once, json } = settings
-  const report = reportOnStdout(json)
-  const status = new MirrorStatus()
-  await using service = await startMirrorService(settings, status)
-  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
-
-  const first = firstPassOf(settings.target)
-  const mirrored = await startMirror(settings, first, signal).finally(first.end)
+  const { sources, target, options, once } = settings
+  const status = new MirrorStatus(sources, target)
+  await using service = await Service.start('mirror', settings, status, report)
+  const ended = aborted(signal)
+  const first = firstPassOf(target)
+  const mirrored = await startMirror(sources, target, options, ended, first).finally(first.end)
   if (mirrored === undefined) {
     if (once) tell('mirror', 'incomplete: ended by a signal before the first look at every source was over')
     return once ? 1 : 0
   }
   reportMirror(mirrored, report)
   status.follow(mirrored)
-  if (once) await completed(mirrored, signal)
-  else await aborted(signal)
+  await (once ? completed(mirrored, ended) : ended)
   const { state, reason, isHeld } = mirrored
   // The copy is for its events, which links do not make.
-  const over = state === 'over-limit' ? printable(overLimitText(reason, isHeld, settings.target)) : undefined
+  const over = state === 'over-limit' ? printable(overLimitText(reason, isHeld, target)) : undefined
   const lacking = once ? (over ?? status.unready) : undefined
   // The readers of /readyz learn first that the command is ending.
   await service[Symbol.asyncDispose]()
@@ -95,25 +90,4 @@ function firstPassOf(target: string) {
     tell('mirror', told)
   }
   return { end, looked, over, told: () => told }
-}
-
-/** Returns undefined if the signal came first. Once started, the mirror ignores the signal: the copies stay when the command ends. */
-async function startMirror(
-  { sources, target, options }: MirrorArguments,
-  firstPass: FirstPass,
-  signal: AbortSignal,
-): Promise<Mirror | undefined> {
-  const starting = new AbortController()
-  const end = () => starting.abort()
-  signal.addEventListener('abort', end)
-  try {
-    if (signal.aborted) end()
-    const all = readArguments([...sources], target, { ...options, signal: starting.signal }, process.env)
-    return await Mirror.start({ ...all, firstPass })
-  } catch (error) {
-    if (error !== starting.signal.reason) throw error
-    return undefined
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
 }

@@ -2,7 +2,7 @@ import type { Mirror } from '../../mirror/mirror.ts'
 import type { Summary } from '../../mirror/prepare.ts'
 import { listed, type Report } from '../service/report.ts'
 import { fieldsOf, tell } from '../shared/output.ts'
-import { lackingIn } from './complete.ts'
+import { lackingIn } from './start.ts'
 
 /**
  * Reports what a mirror does, from the end of its first pass.

@@ -1,24 +1,24 @@
-import type { MirrorState } from '../../mirror/events.ts'
 import type { Mirror } from '../../mirror/mirror.ts'
+import { Metrics } from '../service/metrics.ts'
 import { Status } from '../service/status.ts'
-import { lackingIn } from './complete.ts'
+import { lackingIn } from './start.ts'
+
+const STATES = ['mirroring', 'over-limit', 'source-lost', 'closed'] as const
 
 /** The state of a mirror, for probes and metrics. */
 export class MirrorStatus extends Status {
   #mirror: Mirror | undefined
-  /** Times that the target has changed since the first pass. */
-  updates = 0
-  errors = 0
-  /** When it last changed, or the first pass was over; ms since the epoch, 0 before that. */
-  changedAt = 0
+  readonly #sources: readonly string[]
+  readonly #target: string
+  #updates = 0
+  #errors = 0
+  /** When the target last changed, or the first pass was over; ms since the epoch, 0 before that. */
+  #changedAt = 0
 
-  /** undefined: the first pass is not over. */
-  get state(): MirrorState | undefined {
-    return this.#mirror?.state
-  }
-
-  get skipped(): number {
-    return this.#mirror?.skipped.length ?? 0
+  constructor(sources: readonly string[], target: string) {
+    super()
+    this.#sources = sources
+    this.#target = target
   }
 
   /** The reason why readers should not rely on the target now; undefined: they can. */
@@ -41,18 +41,48 @@ export class MirrorStatus extends Status {
   /** Called when the first pass is over. */
   follow(mirrored: Mirror): void {
     this.#mirror = mirrored
-    this.changedAt = Date.now()
+    this.#changedAt = Date.now()
     mirrored.on('state', () => this.told())
     mirrored.on('update', () => {
-      this.updates++
-      this.changedAt = Date.now()
+      this.#updates++
+      this.#changedAt = Date.now()
     })
     mirrored.on('error', () => {
-      this.errors++
+      this.#errors++
       // The pass may be long in ending: of a target that has stopped answering, for one.
       this.told()
     })
     mirrored.on('pass', () => this.told())
     this.told()
+  }
+
+  override metrics(): string {
+    const target = this.#target
+    const { state, skipped = [] } = this.#mirror ?? {}
+    return new Metrics('mirror')
+      .add(
+        'info',
+        'What is mirrored.',
+        this.#sources.map((source) => [{ source, target }, 1]),
+      )
+      .add(
+        'state',
+        '1 for the state it is in; none before the first pass is over.',
+        STATES.map((each) => [{ state: each }, Number(each === state)]),
+      )
+      .add('ready', 'Whether readers of the target can rely on it.', Number(this.unready === undefined))
+      .add('updates_total', 'Times the target has changed since the first pass.', this.#updates)
+      .add('errors_total', 'Conditions that kept the target from being written.', this.#errors)
+      .add(
+        'skipped',
+        'Entries of the source that are named as not in the target, at most 101 of each.',
+        skipped.length,
+      )
+      .add(
+        'last_update_timestamp_seconds',
+        'When the target last changed, or the first pass was over; 0 before that.',
+        this.#changedAt / 1000,
+      )
+      .toString()
   }
 }

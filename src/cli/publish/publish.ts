@@ -8,7 +8,7 @@ import { followToDirectory } from '../../publish/draft/place.ts'
 import { publishKeys } from '../../publish/publish_directory.ts'
 import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
-import { reportOnStdout } from '../service/report.ts'
+import { report } from '../service/report.ts'
 import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
 import { type Input, readInput, readStdin } from './input.ts'
@@ -50,7 +50,6 @@ export const publishCommand = defineCommand('publish', description, {
   printsLog: true,
   async run(args, signal) {
     const settings = readPublishArguments(args)
-    const report = reportOnStdout(settings.json)
     signal.addEventListener('abort', endSoon, { once: true })
     const calls = new SyscallThread()
     try {
@@ -80,9 +79,8 @@ function endSoon(): void {
 }
 
 async function publish(calls: SyscallThread, settings: PublishArguments, signal: AbortSignal): Promise<void> {
-  const { files, target, configmap, options, json } = settings
+  const { files, target, configmap, options } = settings
   if (target === undefined) return
-  const report = reportOnStdout(json)
   if (configmap) {
     const inputs = await readAll(files, (file) => basename(file), signal)
     const keys = inputs.map(([key, { data, mode, group }]) =>

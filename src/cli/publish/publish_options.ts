@@ -1,54 +1,47 @@
 import { basename } from 'node:path'
 import { printable } from '../../errors.ts'
 import { TOUCHED_NAME } from '../../publish/touch.ts'
-import { parse, UsageError } from '../shared/command.ts'
-import { flag, JSON_OPTION, option, repeated } from '../shared/option.ts'
+import { parse, pick, requirePaths } from '../shared/command.ts'
+import { flag, JSON_OPTION, option, path, repeated, UsageError } from '../shared/option.ts'
 
 /** The parsed command line of `inotify-bridge publish`. */
-export interface PublishArguments {
-  /** The files to copy; '-' is stdin. */
-  readonly files: readonly string[]
-  /** The DEST or DIRECTORY; undefined if --touch stands alone. */
-  readonly target: string | undefined
-  readonly configmap: boolean
-  readonly touch: readonly string[]
-  readonly options: { readonly mode?: number }
-  readonly json: boolean
-}
+export type PublishArguments = ReturnType<typeof readPublishArguments>
 
 export const PUBLISH_OPTIONS = {
   configmap: flag('see above'),
   touch: repeated(
     'DIRECTORY',
     `when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at any move in its watched_directory. Can be given more than once, and without anything to publish`,
+    path,
   ),
   mode: option(
     'MODE',
     'octal; of a file that is there instead of its own, of a new one and of each key instead of 644 or what FILE has of it, whatever the umask',
+    mode,
   ),
   json: JSON_OPTION,
 } as const
 
 /** Parses the arguments of `inotify-bridge publish`; throws a {@link UsageError} that says what is wrong. */
-export function readPublishArguments(args: string[]): PublishArguments {
-  const { values, positionals } = parse(args, PUBLISH_OPTIONS)
-  const touch = values.touch ?? []
-  const files = [...positionals]
-  const target = files.pop()
-  const configmap = values.configmap === true
-  if ([...positionals, ...touch].includes('')) throw new UsageError('one of the paths is empty')
+export function readPublishArguments(args: readonly string[]) {
+  const { values, words } = parse(args, PUBLISH_OPTIONS)
+  const { configmap = false, touch = [] } = values
+  // '-' is stdin.
+  const files = words.slice(0, -1)
+  const target = words.at(-1)
   const isTouchAlone = target === undefined && touch.length > 0 && !configmap
-  if (files.length === 0 && !isTouchAlone)
-    throw new UsageError(
-      `name a FILE and ${configmap ? 'a DIRECTORY' : 'a DEST'}, or --touch DIRECTORY alone`,
-    )
+  if (!isTouchAlone) {
+    if (files.length === 0)
+      throw new UsageError(
+        `name a FILE and ${configmap ? 'a DIRECTORY' : 'a DEST'}, or --touch DIRECTORY alone`,
+      )
+    requirePaths(words)
+  }
   if (target === '-') throw new UsageError("'-' is stdin, and stands before DEST")
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError("'-' is stdin, and can be read once")
   if (configmap) requireNames(files)
-  const mode = modeOf(values.mode)
-  const options = mode === undefined ? {} : { mode }
-  return { files, target, configmap, touch, options, json: values.json === true }
+  return { files, target, configmap, touch, options: pick(values, 'mode') }
 }
 
 /** Throws a {@link UsageError} unless each file has a name of its own under which to publish it. */
@@ -68,9 +61,8 @@ export function requireNames(files: readonly string[]): void {
   }
 }
 
-function modeOf(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
-  if (!/^[0-7]{1,4}$/.test(value))
-    throw new UsageError(`--mode takes up to four octal digits, as chmod(1) does; got '${printable(value)}'`)
-  return Number.parseInt(value, 8)
+function mode(text: string, name: string): number {
+  if (!/^[0-7]{1,4}$/.test(text))
+    throw new UsageError(`${name} takes up to four octal digits, as chmod(1) does; got '${printable(text)}'`)
+  return Number.parseInt(text, 8)
 }

@@ -1,5 +1,5 @@
 import { Reloader } from '../../reload/reloader.ts'
-import { type Report, reportOnStdout } from '../service/report.ts'
+import { report } from '../service/report.ts'
 import { Service } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
 import { defineCommand } from '../shared/command.ts'
@@ -38,25 +38,15 @@ export const reloadCommand = defineCommand('reload', description, {
   async run(args, signal) {
     const settings = readReloadArguments(args)
     using reaper = Reaper.start()
-    const report = reportOnStdout(settings.json)
-    return await (settings.once
-      ? once(settings, reaper, report, signal)
-      : follow(settings, reaper, report, signal))
+    return await (settings.once ? once : follow)(settings, reaper, signal)
   },
 })
 
-async function follow(
-  { config, listen, json }: ReloadArguments,
-  reaper: Reaper,
-  report: Report,
-  signal: AbortSignal,
-): Promise<number> {
-  const status = new ReloadStatus()
-  const metrics = () => status.metrics(config.paths)
-  await using service = await Service.start({ command: 'reload', listen, status, metrics })
-  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
-
-  await using reloader = started(new Reloader(config), reaper, report, json)
+async function follow(settings: ReloadArguments, reaper: Reaper, signal: AbortSignal): Promise<number> {
+  const { config } = settings
+  const status = new ReloadStatus(config.paths)
+  await using service = await Service.start('reload', settings, status, report)
+  await using reloader = started(new Reloader(config), reaper)
   status.follow(reloader)
   const ended = aborted(signal)
   if (!(await Promise.race([hasBegun(reloader), ended.then(() => true)]))) return 1
@@ -67,13 +57,8 @@ async function follow(
   return 0
 }
 
-async function once(
-  { config, json }: ReloadArguments,
-  reaper: Reaper,
-  report: Report,
-  signal: AbortSignal,
-): Promise<number> {
-  await using reloader = started(new Reloader(config, true), reaper, report, json)
+async function once({ config }: ReloadArguments, reaper: Reaper, signal: AbortSignal): Promise<number> {
+  await using reloader = started(new Reloader(config, true), reaper)
   let isDone = false
   reloader.on('reload', () => {
     isDone = true
@@ -92,8 +77,8 @@ function hasBegun({ ready }: Reloader): Promise<boolean> {
   )
 }
 
-function started(reloader: Reloader, reaper: Reaper, report: Report, json: boolean): Reloader {
-  reportReload(reloader, report, json)
+function started(reloader: Reloader, reaper: Reaper): Reloader {
+  reportReload(reloader)
   reloader.on('child', (pid, ended) => {
     reaper.ours.add(pid)
     void ended.then((how) => {

@@ -1,27 +1,27 @@
 import type { Readable } from 'node:stream'
 import { printable } from '../../errors.ts'
 import type { Reloader } from '../../reload/reloader.ts'
-import { listed, type Report } from '../service/report.ts'
-import { printJson, tell } from '../shared/output.ts'
+import { listed, report } from '../service/report.ts'
+import { printsObjects, tell } from '../shared/output.ts'
 
 /** Lines of what a program wrote, or a server answered: 64 KiB of empty ones, at each try, would fill the log. */
 const OUTPUT_LINES = 100
 
 /** Reports what a reloader does: what failed on stderr, unless as an object. */
-export function reportReload(reloader: Reloader, report: Report, json: boolean): void {
+export function reportReload(reloader: Reloader): void {
   reloader.on('reload', (reload) =>
     report('reload', reload, `reload ${reload.digest.slice(0, 12)}: ${listed(reload.changed)}`),
   )
   reloader.on('recovered', () => report('recovered', {}, 'recovered: the last good content is back'))
   reloader.on('failed', (failure) => {
-    if (json) return printJson({ event: 'failed', ...failure })
+    if (printsObjects()) return report('failed', failure, '')
     tell('reload', `${failure.stage} failed: ${failure.reason}`)
     const lines = failure.output.split('\n').filter((line) => line !== '')
     const more = lines.length - OUTPUT_LINES
     if (more > 0) tell('reload', `| (${more} lines before these)`)
     for (const line of lines.slice(-OUTPUT_LINES)) tell('reload', `| ${printable(line)}`)
   })
-  reloader.on('output', (stream, name) => (json ? reportOutput(stream, name, report) : passOn(stream, name)))
+  reloader.on('output', (stream, name) => (printsObjects() ? reportOutput : passOn)(stream, name))
   // It is tried again.
   reloader.on('error', (error) => tell('reload', error))
 }
@@ -35,7 +35,7 @@ function passOn(stream: Readable, name: 'stdout' | 'stderr'): void {
   stream.once('close', () => stream.unpipe(to))
 }
 
-function reportOutput(stream: Readable, name: 'stdout' | 'stderr', report: Report): void {
+function reportOutput(stream: Readable, name: 'stdout' | 'stderr'): void {
   const decoder = new TextDecoder()
   stream.on('data', (chunk: Buffer) =>
     report('output', { stream: name, text: decoder.decode(chunk, { stream: true }) }, ''),

@@ -5,6 +5,7 @@ import { Status } from '../service/status.ts'
 
 /** The state of a reloader, for probes and metrics. */
 export class ReloadStatus extends Status {
+  readonly #paths: readonly string[]
   #reloader: Reloader | undefined
   #isKnown = false
   #isEnding = false
@@ -14,8 +15,13 @@ export class ReloadStatus extends Status {
   /** The time of the last reload in ms since the epoch; 0 before that. */
   #reloadedAt = 0
 
+  constructor(paths: readonly string[]) {
+    super()
+    this.#paths = paths
+  }
+
   /** Returns why the present content is not in use, as far as is known; undefined if it is. */
-  get unready(): string | undefined {
+  override get unready(): string | undefined {
     if (this.#isEnding) return 'it is ending'
     const { failing, trouble } = this.#reloader ?? {}
     if (trouble !== undefined) return trouble.message
@@ -47,45 +53,30 @@ export class ReloadStatus extends Status {
     })
   }
 
-  /** Returns the answer to `GET /metrics`. */
-  metrics(paths: readonly string[]): string {
+  override metrics(): string {
     const failing = this.#reloader?.failing
     const stages = ['validate', 'action'] as const
     return new Metrics('reload')
       .add(
         'info',
-        'gauge',
         'What is looked at.',
-        paths.map((path) => [{ path }, 1]),
+        this.#paths.map((path) => [{ path }, 1]),
       )
-      .add(
-        'ready',
-        'gauge',
-        'Whether the content that is there is in use.',
-        Number(this.unready === undefined),
-      )
+      .add('ready', 'Whether the content that is there is in use.', Number(this.unready === undefined))
       .add(
         'failing',
-        'gauge',
         '1 for what the content that is there fails in.',
         stages.map((stage) => [{ stage }, Number(failing?.stage === stage)]),
       )
-      .add('reloads_total', 'counter', 'Times that what was to be done was done.', this.#reloads)
+      .add('reloads_total', 'Times that what was to be done was done.', this.#reloads)
       .add(
         'failures_total',
-        'counter',
         'Times that it was tried in vain.',
         stages.map((stage) => [{ stage }, this.#failures[stage]]),
       )
-      .add(
-        'errors_total',
-        'counter',
-        'Conditions that kept the content from being known or watched.',
-        this.#errors,
-      )
+      .add('errors_total', 'Conditions that kept the content from being known or watched.', this.#errors)
       .add(
         'last_reload_timestamp_seconds',
-        'gauge',
         'When what was to be done was last done; 0 before that.',
         this.#reloadedAt / 1000,
       )

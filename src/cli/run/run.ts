@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 import { findRun } from '../../addon.ts'
-import { defineCommand, UsageError } from '../shared/command.ts'
+import { defineCommand } from '../shared/command.ts'
 import { CommandError, endLike } from '../shared/ending.ts'
-import { flag, option } from '../shared/option.ts'
+import { anyText, flag, option, UsageError } from '../shared/option.ts'
 import { tell } from '../shared/output.ts'
 import { runProgram } from '../shared/run_program.ts'
 
@@ -12,16 +12,18 @@ const description = {
 SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no right is needed. What lies on other mounts is untouched:
 there the kernel answers as ever.`,
   options: {
-    interval: option('MS', 'between two looks at what is watched on such a mount; 250'),
+    interval: option('MS', 'between two looks at what is watched on such a mount; 250', anyText),
     backend: option(
       'NAME',
       'auto, the default: what is watched on such a mount is looked at; poll: on every mount; inotify: nothing is, and the kernel tells of all',
+      anyText,
     ),
     all: flag('the same as --backend poll'),
     try: flag('start PROGRAM in any case, also where it cannot be served'),
     'on-failure': option(
       'MODE',
       'continue: PROGRAM stays if the supervisor is killed; end, the default: it gets SIGTERM',
+      anyText,
     ),
     verbose: flag('say on stderr what is watched by whom, and how'),
     json: flag('the same as JSON, an object a line'),

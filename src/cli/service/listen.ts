@@ -2,13 +2,14 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { messageOf, printable } from '../../errors.ts'
-import { UsageError } from '../shared/command.ts'
-import { option } from '../shared/option.ts'
+import { option, UsageError } from '../shared/option.ts'
 import { Connections, mostConnections } from './connections.ts'
 
 export const LISTEN_OPTION = option(
   '[HOST:]PORT',
   'HTTP: /healthz (it answers), /readyz (503 and the reason while it is not ready), /metrics (Prometheus); port 0 is any that is free',
+  listenAddress,
+  { without: { once: 'which ends by itself' } },
 )
 
 /** The address to listen on. Without a host every address: a kubelet's probe comes to the pod's. */
@@ -24,14 +25,13 @@ export interface Answer {
   readonly body: string
 }
 
-/** Parses `PORT`, `HOST:PORT`, `[IPV6]:PORT`; undefined without the option. */
-export function listenAddressOf(value: string | undefined): ListenAddress | undefined {
-  if (value === undefined) return undefined
+/** Parses `PORT`, `HOST:PORT`, `[IPV6]:PORT`. */
+function listenAddress(value: string, name: string): ListenAddress {
   const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(value) ?? []
   const port = Number(digits)
   if (digits === undefined || port > 65535) {
     const forms = 'PORT, HOST:PORT or [IPV6]:PORT with a port of at most 65535 (0: any that is free)'
-    throw new UsageError(`--listen takes ${forms}; got '${printable(value)}'`)
+    throw new UsageError(`${name} takes ${forms}; got '${printable(value)}'`)
   }
   return { host: bracketed ?? plain, port }
 }

@@ -3,7 +3,6 @@
 /** Media type of Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-type Type = 'gauge' | 'counter'
 /** A value, by its labels. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
@@ -17,8 +16,10 @@ export class Metrics {
     this.#prefix = `inotify_bridge_${of}_`
   }
 
-  add(name: string, type: Type, help: string, value: number | readonly Sample[]): this {
+  /** A name that ends in `_total` is a counter's, each other a gauge's. */
+  add(name: string, help: string, value: number | readonly Sample[]): this {
     const full = this.#prefix + name
+    const type = name.endsWith('_total') ? 'counter' : 'gauge'
     const samples = typeof value === 'number' ? [[{}, value] as const] : value
     const lines = samples.map(([labels, each]) => `${full}${labelsOf(labels)} ${each}\n`)
     this.#text += `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`

@@ -1,5 +1,5 @@
 import { printable } from '../../errors.ts'
-import { jsonLine, printJson, printLine, tell } from '../shared/output.ts'
+import { jsonLine, printJson, printLine, printsObjects, tell } from '../shared/output.ts'
 
 /** Tells what has happened: as words, or as one object with `--json`. */
 export type Report = (event: string, fields: object, text: string) => void
@@ -14,14 +14,13 @@ export function listed(names: readonly string[]): string {
 }
 
 /** Reports to stdout, a line each. */
-export function reportOnStdout(json: boolean): Report {
-  return (event, fields, text) => (json ? printJson({ event, ...fields }) : printLine(text))
-}
+export const report: Report = (event, fields, text) =>
+  printsObjects() ? printJson({ event, ...fields }) : printLine(text)
 
 /** Reports to stderr, for commands whose stdout is another program's. */
-export function reportOnStderr(command: string, json: boolean): Report {
+export function reportOnStderr(command: string): Report {
   return (event, fields, text) => {
-    if (json) process.stderr.write(jsonLine({ event, ...fields }))
+    if (printsObjects()) process.stderr.write(jsonLine({ event, ...fields }))
     else tell(command, printable(text), 'info')
   }
 }

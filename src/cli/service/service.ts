@@ -3,16 +3,12 @@ import { fieldsOf, tell } from '../shared/output.ts'
 import { type Answer, type ListenAddress, Listener } from './listen.ts'
 import { METRICS_TYPE } from './metrics.ts'
 import { ReadyFile } from './ready_file.ts'
+import type { Report } from './report.ts'
 import type { Status } from './status.ts'
 
-export interface ServiceOptions {
-  /** The name of the command. */
-  readonly command: string
+interface ServiceSettings {
   readonly readyFile?: string | undefined
-  readonly listen: ListenAddress | undefined
-  readonly status: Status
-  /** Returns the answer to `GET /metrics`. */
-  metrics(): string
+  readonly listen?: ListenAddress | undefined
 }
 
 /** The ms between two checks for a ready file that another user has laid before the command is ready: nothing is told until the first pass is over. */
@@ -34,7 +30,8 @@ export class Service implements AsyncDisposable {
   #ending: Promise<void> | undefined
 
   private constructor(
-    { command, status }: ServiceOptions,
+    command: string,
+    status: Status,
     file: ReadyFile | undefined,
     listener: Listener | undefined,
   ) {
@@ -46,21 +43,21 @@ export class Service implements AsyncDisposable {
     this.#guard(true)
   }
 
-  static async start(options: ServiceOptions): Promise<Service> {
-    const { readyFile, listen } = options
+  static async start(
+    command: string,
+    { readyFile, listen }: ServiceSettings,
+    status: Status,
+    report: Report,
+  ): Promise<Service> {
     const file = readyFile === undefined ? undefined : readyFileAt(readyFile)
     try {
-      const listener = listen && (await Listener.start(listen, routes(options), onceEach(options.command)))
-      return new Service(options, file, listener)
+      const listener = listen && (await Listener.start(listen, routes(status), onceEach(command)))
+      if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
+      return new Service(command, status, file, listener)
     } catch (error) {
       file?.[Symbol.dispose]()
       throw error
     }
-  }
-
-  /** The URL of the listener, if there is one. */
-  get url(): string | undefined {
-    return this.#listener?.url
   }
 
   /** Ends the service. Idempotent: by a second call the ready file may be that of a successor, which has begun meanwhile. */
@@ -108,7 +105,7 @@ function onceEach(command: string): (error: Error) => void {
   }
 }
 
-function routes({ status, metrics }: ServiceOptions): ReadonlyMap<string, () => Answer> {
+function routes(status: Status): ReadonlyMap<string, () => Answer> {
   return new Map<string, () => Answer>([
     // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
     ['/healthz', () => ({ status: 200, body: 'ok\n' })],
@@ -119,7 +116,7 @@ function routes({ status, metrics }: ServiceOptions): ReadonlyMap<string, () => 
         return unready === undefined ? { status: 200, body: 'ok\n' } : { status: 503, body: `${unready}\n` }
       },
     ],
-    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: metrics() })],
+    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: status.metrics() })],
   ])
 }
 

@@ -10,6 +10,9 @@ export abstract class Status extends EventEmitter<StatusEvents> {
   /** The reason not to rely on it now; undefined: callers can rely on it. */
   abstract get unready(): string | undefined
 
+  /** Returns the answer to `GET /metrics`. */
+  abstract metrics(): string
+
   /** To be called when something may be another. */
   protected told(): void {
     this.emit('told', this.unready === undefined)

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 import { messageOf, printable } from '../../errors.ts'
-import { LONGEST_TIMER } from '../../interval.ts'
 import { type Description, helpOf } from './help.ts'
-import type { Options } from './option.ts'
+import { type Options, UsageError, type Values } from './option.ts'
 
 /** One of the commands of `inotify-bridge`. */
 export interface Command extends Description {
@@ -23,18 +22,49 @@ export function defineCommand(
   return { ...description, ...rest, help: helpOf(name, description) }
 }
 
-/** The command line is wrong: one line that says how, and exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-  readonly code = 'ERR_USAGE'
+/** A command line, read. */
+export interface Parsed<O extends Options> {
+  readonly values: Values<O>
+  /** The words that are no options; those behind `--` too. */
+  readonly words: string[]
+  /** The words in front of `--`. */
+  readonly before: string[]
+  /** The words behind `--`, which may be another program's; undefined without `--`. */
+  readonly behind: string[] | undefined
 }
 
-type Parsed<T extends Options> = ReturnType<
-  typeof parseArgs<{ options: T; allowPositionals: true; strict: true }>
->
+/** Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word. */
+export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
+  const at = args.indexOf('--')
+  const behind = at < 0 ? undefined : args.slice(at + 1)
+  const { values: texts, positionals: before } = split(at < 0 ? args : args.slice(0, at), options)
+  const values: Record<string, unknown> = {}
+  for (const [name, text] of Object.entries(texts)) {
+    const { read } = options[name] ?? {}
+    const one = (each: unknown) => read?.(String(each), `--${name}`) ?? each
+    values[name] = Array.isArray(text) ? text.map(one) : one(text)
+  }
+  refuseUnfit(values, options)
+  return { values: values as Values<O>, words: [...before, ...(behind ?? [])], before, behind }
+}
 
-/** `parseArgs`, its complaints as {@link UsageError}. Positionals are allowed. */
-export function parse<const T extends Options>(args: string[], options: T): Parsed<T> {
+/** Returns the values of these names that there are, for options of the library with the same names. */
+export function pick<V extends object, const Name extends keyof V>(
+  values: V,
+  ...names: Name[]
+): Pick<V, Name> {
+  const there = names.filter((name) => values[name] !== undefined)
+  return Object.fromEntries(there.map((name) => [name, values[name]])) as Pick<V, Name>
+}
+
+/** Throws a {@link UsageError} unless there is a path, and none is ''. */
+export function requirePaths(paths: readonly string[]): void {
+  if (paths.length === 0) throw new UsageError('name at least one PATH')
+  if (paths.includes('')) throw new UsageError('one of the paths is empty')
+}
+
+/** Calls `parseArgs`, its complaints as {@link UsageError}. */
+function split(args: readonly string[], options: Options) {
   try {
     return parseArgs({ args: withNegatives(args, options), options, allowPositionals: true, strict: true })
   } catch (error) {
@@ -46,6 +76,15 @@ export function parse<const T extends Options>(args: string[], options: T): Pars
     const joined = `${ambiguous}${ambiguous.startsWith('--') ? '=' : ''}-VALUE`
     const dashed = `${ambiguous} needs a value; one that begins with a dash is joined to it: ${joined}`
     throw new UsageError(printable(ambiguous === '' ? sentence : dashed))
+  }
+}
+
+function refuseUnfit(values: object, options: Options): void {
+  for (const name of Object.keys(values)) {
+    const { needs, without = {} } = options[name] ?? {}
+    if (needs !== undefined && !(needs in values)) throw new UsageError(`--${name} needs --${needs}`)
+    const [other, why] = Object.entries(without).find(([each]) => each in values) ?? []
+    if (other !== undefined) throw new UsageError(`--${name} does not go with --${other}${why && `, ${why}`}`)
   }
 }
 
@@ -64,32 +103,4 @@ function withNegatives(args: readonly string[], options: Options): string[] {
     else joined.push(arg)
   }
   return joined
-}
-
-/** The number that an option gives; undefined where it is not given. By default no more than what a timer takes, and a pid is. */
-export function numberOf(
-  name: string,
-  value: string | undefined,
-  least: number,
-  most: number = LONGEST_TIMER,
-): number | undefined {
-  if (value === undefined) return undefined
-  const number = Number(value)
-  if (value.trim() !== '' && Number.isSafeInteger(number) && number >= least && number <= most) return number
-  const range = number > most ? `at most ${most}` : `at least ${least}`
-  throw new UsageError(`${name} takes a whole number of ${range}; got '${printable(value)}'`)
-}
-
-/** The one of `choices` that an option gives; undefined where it is not given. */
-export function choiceOf<const T extends string>(
-  name: string,
-  value: string | undefined,
-  choices: readonly T[],
-): T | undefined {
-  if (value === undefined) return undefined
-  const choice = choices.find((one) => one === value)
-  if (choice === undefined) {
-    throw new UsageError(`${name} takes ${choices.join(', ')}; got '${printable(value)}'`)
-  }
-  return choice
 }

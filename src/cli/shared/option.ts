@@ -1,26 +1,75 @@
-/** An option as --help, parseArgs(), the manual page and the completion have it. */
-export interface Option {
+import { printable } from '../../errors.ts'
+import { LONGEST_TIMER } from '../../interval.ts'
+
+/** Makes a value of an option's text; throws a {@link UsageError} that begins with the option's name. */
+export type Reader<T> = (text: string, name: string) => T
+
+/** An option as --help, the reader of the command line, the manual page and the completion have it. */
+export interface Option extends Rules {
   readonly type: 'string' | 'boolean'
-  readonly short?: string
   readonly multiple?: boolean
   /** The name of its value in --help; undefined for a flag. */
   readonly argument?: string
   readonly text: string
+  readonly read?: Reader<unknown>
+}
+
+interface Rules {
+  readonly short?: string
+  /** The option without which it has no meaning. */
+  readonly needs?: string
+  /** The options that it does not go with, and why: `which ends by itself`, or ''. */
+  readonly without?: Readonly<Record<string, string>>
 }
 
 export type Options = Readonly<Record<string, Option>>
 
-const shortOf = (short?: string) => (short === undefined ? {} : { short })
+/** The values of the options that were given. */
+export type Values<O extends Options> = { -readonly [Name in keyof O]?: ValueOf<O[Name]> }
+
+type ValueOf<O> = O extends { multiple: true } ? Array<OneOf<O>> : OneOf<O>
+type OneOf<O> = O extends { read: Reader<infer T> } ? T : boolean
+
+/** The command line is wrong: one line that says how, and exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+  readonly code = 'ERR_USAGE'
+}
 
 /** An option without a value. */
-export const flag = (text: string, short?: string) => ({ type: 'boolean', text, ...shortOf(short) }) as const
+export const flag = (text: string, rules: Rules = {}) => ({ type: 'boolean', text, ...rules }) as const
 
 /** An option with a value. */
-export const option = (argument: string, text: string, short?: string) =>
-  ({ type: 'string', argument, text, ...shortOf(short) }) as const
+export const option = <T>(argument: string, text: string, read: Reader<T>, rules: Rules = {}) =>
+  ({ type: 'string', argument, text, read, ...rules }) as const
 
 /** The same, which may be given more than once. */
-export const repeated = (argument: string, text: string, short?: string) =>
-  ({ ...option(argument, text, short), multiple: true }) as const
+export const repeated = <T>(argument: string, text: string, read: Reader<T>, rules: Rules = {}) =>
+  ({ ...option(argument, text, read, rules), multiple: true }) as const
 
 export const JSON_OPTION = flag('an object a line, on stderr as well')
+
+export const anyText: Reader<string> = (text) => text
+
+export const path: Reader<string> = (text, name) => {
+  if (text === '') throw new UsageError(`${name} takes a path; got ''`)
+  return text
+}
+
+/** Reads a whole number. By default no more than what a timer takes, and a pid is. */
+export function whole(least: number, most: number = LONGEST_TIMER): Reader<number> {
+  return (text, name) => {
+    const number = Number(text)
+    if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least && number <= most) return number
+    const range = number > most ? `at most ${most}` : `at least ${least}`
+    throw new UsageError(`${name} takes a whole number of ${range}; got '${printable(text)}'`)
+  }
+}
+
+export function oneOf<const T extends string>(...choices: T[]): Reader<T> {
+  return (text, name) => {
+    const choice = choices.find((one) => one === text)
+    if (choice !== undefined) return choice
+    throw new UsageError(`${name} takes ${choices.join(', ')}; got '${printable(text)}'`)
+  }
+}

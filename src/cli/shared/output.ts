@@ -71,9 +71,14 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
 
 let asObjects = false
 
-/** Sets the form of tell(): objects too with `--json`. */
-export function tellAsObjects(json: boolean): void {
+/** Sets the form of all that is said: objects with `--json`. */
+export function setForm(json: boolean): void {
   asObjects = json
+}
+
+/** Returns true with `--json`. */
+export function printsObjects(): boolean {
+  return asObjects
 }
 
 /** Returns the fields of an error that programs read beside its message. */

@@ -1,5 +1,5 @@
 import { printable } from '../../errors.ts'
-import { UsageError } from '../shared/command.ts'
+import { UsageError } from '../shared/option.ts'
 import { timeFormat } from './time_format.ts'
 
 /** The fields of one event that are printed. */

@@ -1,7 +1,7 @@
 import { printable } from '../../errors.ts'
 import { IN_ALL_EVENTS, IN_CLOSE, IN_MOVE, IN_UNMOUNT } from '../../inotify/constants.ts'
 import { formatMask, MASK_BITS } from '../../inotify/mask.ts'
-import { UsageError } from '../shared/command.ts'
+import { UsageError } from '../shared/option.ts'
 
 const MASKS: ReadonlyMap<string, number> = new Map(
   Object.entries({ ...MASK_BITS, IN_CLOSE, IN_MOVE, IN_ALL_EVENTS })

@@ -1,14 +1,9 @@
 import { printable } from '../../errors.ts'
 import type { Kind } from '../../watch/report/change.ts'
-import { UsageError } from '../shared/command.ts'
+import { type Reader, UsageError } from '../shared/option.ts'
 
-/** Regular expressions in text, by the flag that gives them. */
-export interface Patterns {
-  exclude?: string[] | undefined
-  excludei?: string[] | undefined
-  include?: string[] | undefined
-  includei?: string[] | undefined
-}
+/** Regular expressions, by the flag that gives them. */
+export type Patterns = Partial<Record<'exclude' | 'excludei' | 'include' | 'includei', RegExp[]>>
 
 /**
  * Decides which paths are told of. Searches the patterns in the path as it is printed (`%w%f`), as inotifywait does. Like there, a
@@ -20,20 +15,14 @@ export class PathFilter {
   readonly #excluded: ReadonlySet<string>
   readonly #shown: (path: string, kind: Kind) => string
 
-  /** `excluded`: absolute paths. `shown`: an absolute path as it is printed. Throws UsageError. */
+  /** `excluded`: absolute paths. `shown`: an absolute path as it is printed. */
   constructor(
-    patterns: Patterns,
+    { exclude = [], excludei = [], include = [], includei = [] }: Patterns,
     excluded: ReadonlySet<string>,
     shown: (path: string, kind: Kind) => string,
   ) {
-    this.#exclude = [
-      ...compile('--exclude', patterns.exclude, ''),
-      ...compile('--excludei', patterns.excludei, 'i'),
-    ]
-    this.#include = [
-      ...compile('--include', patterns.include, ''),
-      ...compile('--includei', patterns.includei, 'i'),
-    ]
+    this.#exclude = [...exclude, ...excludei]
+    this.#include = [...include, ...includei]
     this.#excluded = excluded
     this.#shown = shown
   }
@@ -63,21 +52,18 @@ function matches(patterns: RegExp[], text: string): boolean {
   return patterns.some((pattern) => pattern.test(text))
 }
 
-function compile(flag: string, patterns: string[] = [], insensitive: '' | 'i'): RegExp[] {
-  return patterns.map((pattern) => {
+/** Reads a regular expression, `i` for one that ignores case. */
+export function pattern(insensitive: '' | 'i'): Reader<RegExp> {
+  return (text, name) => {
     // Rejects POSIX classes that JavaScript takes for something else without a word: [[:alpha:]], [[.a.]], [[=a=]].
-    const posix = /\[[^\]]*(\[([:.=])[^\]]+\2\])/.exec(pattern)?.[1]
-    if (posix !== undefined) {
-      throw new UsageError(
-        `${flag} takes a regular expression of JavaScript, which has no ${printable(posix)}`,
-      )
-    }
+    const posix = /\[[^\]]*(\[([:.=])[^\]]+\2\])/.exec(text)?.[1]
+    const takes = `${name} takes a regular expression of JavaScript`
+    if (posix !== undefined) throw new UsageError(`${takes}, which has no ${printable(posix)}`)
     try {
       // With the u flag, escapes that mean nothing in JavaScript (\< and \>, the ends of words) are errors and not letters.
-      return new RegExp(pattern, `u${insensitive}`)
+      return new RegExp(text, `u${insensitive}`)
     } catch (error) {
-      const { message } = error as SyntaxError
-      throw new UsageError(`${flag} takes a regular expression of JavaScript: ${printable(message)}`)
+      throw new UsageError(`${takes}: ${printable((error as SyntaxError).message)}`)
     }
-  })
+  }
 }

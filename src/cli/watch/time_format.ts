@@ -1,5 +1,5 @@
 import { printable } from '../../errors.ts'
-import { UsageError } from '../shared/command.ts'
+import { UsageError } from '../shared/option.ts'
 
 const padded = (value: number) => String(value).padStart(2, '0')
 

@@ -11,56 +11,79 @@ import {
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import { choiceOf, defineCommand, numberOf, parse, UsageError } from '../shared/command.ts'
-import { flag, option, repeated } from '../shared/option.ts'
+import { defineCommand, parse, pick, requirePaths } from '../shared/command.ts'
+import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
 import { csvLine, type EventRow, plainLine, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
-import { PathFilter } from './path_filter.ts'
+import { PathFilter, pattern } from './path_filter.ts'
 import { watchSupervised } from './supervised.ts'
 import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
 import { GivenPaths, pathArguments } from './watched_paths.ts'
 
+/** Of what watch() does, and inotifywait: --raw must not overlook it in silence. */
+const BY_CHANGES = { without: { raw: "which prints the kernel's own events" } }
+
 const OPTIONS = {
-  monitor: flag('go on until Ctrl-C, instead of ending after the first changes', 'm'),
-  recursive: flag('all that lies below, also what is made later', 'r'),
+  monitor: flag('go on until Ctrl-C, instead of ending after the first changes', { short: 'm' }),
+  recursive: flag('all that lies below, also what is made later', { short: 'r', ...BY_CHANGES }),
   event: repeated(
     'NAMES',
     'only these, as inotifywait has them: modify, attrib, close_write, close, moved_to, moved_from, move, create, delete; may be repeated or joined by commas',
-    'e',
+    anyText,
+    { short: 'e' },
   ),
-  timeout: option('SEC', 'end with exit code 1 after so long without a change; 0, the default: never', 't'),
+  timeout: option(
+    'SEC',
+    'end with exit code 1 after so long without a change; 0, the default: never',
+    whole(0, Math.floor(LONGEST_TIMER / 1000)),
+    { short: 't' },
+  ),
   quiet: {
     ...flag(
       'do not say on stderr when the watches are established, and on what; -qq: do not print changes either',
-      'q',
+      { short: 'q' },
     ),
     multiple: true,
   },
-  initial: flag('first print what is there, as created'),
-  follow: flag('go into directories behind symlinks'),
-  'no-dereference': flag('of a PATH that is a symlink, watch the link itself', 'P'),
+  initial: flag('first print what is there, as created', BY_CHANGES),
+  follow: flag('go into directories behind symlinks', BY_CHANGES),
+  'no-dereference': flag('of a PATH that is a symlink, watch the link itself', {
+    short: 'P',
+    without: { follow: '' },
+  }),
   settle: option(
     'MS',
     'print that a file was modified when it has been quiet for so long; 0, the default: each time',
+    whole(0),
+    BY_CHANGES,
   ),
-  backend: option('NAME', 'auto (by mount, the default), inotify or poll'),
-  interval: option('MS', 'between polls; 250'),
+  backend: option('NAME', 'auto (by mount, the default), inotify or poll', oneOf('auto', 'inotify', 'poll')),
+  interval: option('MS', 'between polls; 250', whole(1)),
   exclude: repeated(
     'REGEX',
     "not these. A directory is left out with all below it where REGEX matches its path and a slash: 'node_modules/'",
+    pattern(''),
+    BY_CHANGES,
   ),
-  excludei: repeated('REGEX', 'the same, whatever the case'),
-  include: repeated('REGEX', 'only these; directories are searched in any case'),
-  includei: repeated('REGEX', 'the same, whatever the case'),
-  fromfile: repeated('FILE', 'paths, and @paths to leave out, a line each; -: from stdin'),
+  excludei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
+  include: repeated('REGEX', 'only these; directories are searched in any case', pattern(''), BY_CHANGES),
+  includei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
+  fromfile: repeated('FILE', 'paths, and @paths to leave out, a line each; -: from stdin', anyText),
   format: option(
     'FMT',
     "%w directory with its slash, or watched file; %f name; %e events, %Xe with X between them; %c in hex what the two lines of a rename have in common, else 0; %T time; %n newline; %0 NUL; %%. With %0 in it, names are exact: --format '%w%f%0' --no-newline",
+    anyText,
+    { without: { ...BY_CHANGES.without, csv: '', json: '' } },
   ),
-  timefmt: option('FMT', 'for %T, of strftime(3): %F %T %s %Y %y %m %d %H %M %S %%'),
-  'no-newline': flag('none after each --format'),
-  csv: flag('directory,events,name', 'c'),
+  timefmt: option('FMT', 'for %T, of strftime(3): %F %T %s %Y %y %m %d %H %M %S %%', anyText, {
+    needs: 'format',
+  }),
+  'no-newline': flag('none after each --format', { needs: 'format' }),
+  csv: flag('directory,events,name', {
+    short: 'c',
+    without: { ...BY_CHANGES.without, json: '' },
+  }),
   json: flag("an object a line: a Change, or with --raw the event's fields; on stderr as well"),
   raw: flag(
     "the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name. On a mount that delivers no events the watch runs under 'inotify-bridge run', which has the kernel tell of what others change as well; not with --backend inotify",
@@ -86,50 +109,24 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
   ],
 }
 
-type Values = ReturnType<typeof parse<typeof OPTIONS>>['values']
-
-// --raw is neither watch() nor inotifywait: what it does not do is not overlooked in silence.
-const WITH_RAW = new Set([
-  'monitor',
-  'event',
-  'timeout',
-  'quiet',
-  'fromfile',
-  'no-dereference',
-  'json',
-  'raw',
-  'backend',
-  'interval',
-])
-
-// In s.
-const LONGEST_TIMEOUT = Math.floor(LONGEST_TIMER / 1000)
+type WatchValues = Values<typeof OPTIONS>
 
 export const watchCommand = defineCommand('watch', description, {
   async run(args, signal) {
-    const { values, positionals } = parse(args, OPTIONS)
-    const wanted = {
-      mask: maskOf(values),
-      monitor: values.monitor === true,
-      quiet: values.quiet?.length ?? 0,
-      timeout: numberOf('--timeout', values.timeout, 0, LONGEST_TIMEOUT),
-    }
+    const { values, words } = parse(args, OPTIONS)
+    const { monitor = false, quiet = [], raw, timeout, json = false } = values
+    const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const format = formatOf(values)
-    const unfit = values.raw && Object.keys(values).find((name) => !WITH_RAW.has(name))
-    if (unfit) throw new UsageError(`--raw does not go with --${unfit}`)
-    if (values['no-dereference'] && values.follow)
-      throw new UsageError('--no-dereference does not go with --follow')
     const options = optionsOf(values)
 
-    const { watched: paths, excluded } = await pathArguments(positionals, values.fromfile ?? [], signal)
-    if (paths.length === 0) throw new UsageError('name at least one file or directory')
-    if (paths.includes('')) throw new UsageError("one of the paths is empty: ''")
+    const { watched: paths, excluded } = await pathArguments(words, values.fromfile ?? [], signal)
+    requirePaths(paths)
     const links = values['no-dereference'] ? linksAmong(paths) : []
     // A link is watched as an entry of its directory.
     const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
-    if (values.raw) {
+    if (raw) {
       const code = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
-      return code ?? watchRaw({ ...wanted, paths, json: values.json === true }, signal)
+      return code ?? watchRaw({ ...wanted, paths, json }, signal)
     }
     const given = new GivenPaths(paths)
     const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))
@@ -140,21 +137,17 @@ export const watchCommand = defineCommand('watch', description, {
   },
 })
 
-function optionsOf(values: Values): WatchOptions {
-  // inotifywait tells of each.
-  const options: WatchOptions = { settle: numberOf('--settle', values.settle, 0) ?? 0 }
-  const backend = choiceOf('--backend', values.backend, ['auto', 'inotify', 'poll'])
-  const interval = numberOf('--interval', values.interval, 1)
-  if (backend !== undefined) options.backend = backend
-  if (interval !== undefined) options.interval = interval
-  if (values.recursive) options.recursive = true
-  if (values.initial) options.initial = true
-  if (values.follow) options.followSymlinks = true
-  return options
+function optionsOf(values: WatchValues): WatchOptions {
+  return {
+    ...pick(values, 'backend', 'interval', 'recursive', 'initial'),
+    ...(values.follow && { followSymlinks: true }),
+    // inotifywait tells of each.
+    settle: values.settle ?? 0,
+  }
 }
 
 /** The flags of --raw, as they were given. */
-function wordsOf(values: Values): string[] {
+function wordsOf(values: WatchValues): string[] {
   return [
     ...(['raw', 'monitor', 'json', 'no-dereference'] as const)
       .filter((name) => values[name])
@@ -169,7 +162,7 @@ function linksAmong(paths: readonly string[]): string[] {
   return paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
 }
 
-function maskOf({ event: names, raw, 'no-dereference': stays }: Values): number {
+function maskOf({ event: names, raw, 'no-dereference': stays }: WatchValues): number {
   const mask = names === undefined ? IN_ALL_EVENTS : maskOfNames(names)
   if (raw) return mask | (stays ? IN_DONT_FOLLOW : 0)
   if (names === undefined) return mask
@@ -179,14 +172,9 @@ function maskOf({ event: names, raw, 'no-dereference': stays }: Values): number 
   return mask
 }
 
-/** undefined: --json. */
-function formatOf(values: Values): ((row: EventRow) => string) | undefined {
+/** Returns the printer of a row; undefined: --json. */
+function formatOf(values: WatchValues): ((row: EventRow) => string) | undefined {
   const { format, timefmt, csv, json } = values
-  const [one, other] = (['format', 'csv', 'json'] as const).filter((name) => values[name] !== undefined)
-  if (other !== undefined) throw new UsageError(`--${one} does not go with --${other}`)
-  for (const name of ['timefmt', 'no-newline'] as const) {
-    if (values[name] !== undefined && format === undefined) throw new UsageError(`--${name} needs --format`)
-  }
   if (json) return undefined
   if (format !== undefined) return rowFormat(format, timefmt, values['no-newline'] !== true)
   return csv ? csvLine : plainLine
