@@ -30,38 +30,27 @@ function readLimits(): string {
  */
 export class Connections {
   readonly #most: number
-  readonly #byAddress = new Map<string, Set<Socket>>()
-  #count = 0
+  /** The oldest first, each with its address; '' if it had gone already. */
+  readonly #open = new Map<Socket, string>()
 
   constructor(most: number) {
     this.#most = most
   }
 
   add(socket: Socket): void {
-    // undefined: it has gone already.
-    const address = socket.remoteAddress ?? ''
-    const there = this.#byAddress.get(address) ?? new Set()
-    this.#byAddress.set(address, there.add(socket))
-    this.#count++
-    socket.once('close', () => this.#remove(address, socket))
-    if (this.#count <= this.#most) return
-    const [victim, of] = this.#oldestOfMost()
-    this.#remove(of, victim)
+    this.#open.set(socket, socket.remoteAddress ?? '')
+    socket.once('close', () => this.#open.delete(socket))
+    if (this.#open.size <= this.#most) return
+    const victim = this.#oldestOfMost()
+    this.#open.delete(victim)
     victim.destroy()
   }
 
-  #oldestOfMost(): [Socket, string] {
-    const [address, sockets] = [...this.#byAddress].reduce((most, each) =>
-      each[1].size > most[1].size ? each : most,
-    )
-    const [oldest] = sockets
-    return [oldest as Socket, address]
-  }
-
-  #remove(address: string, socket: Socket): void {
-    const there = this.#byAddress.get(address)
-    if (there?.delete(socket) !== true) return
-    this.#count--
-    if (there.size === 0) this.#byAddress.delete(address)
+  #oldestOfMost(): Socket {
+    const counts = new Map<string, number>()
+    for (const address of this.#open.values()) counts.set(address, (counts.get(address) ?? 0) + 1)
+    const of = (address: string) => counts.get(address) ?? 0
+    const [[oldest]] = [...this.#open].sort(([, a], [, b]) => of(b) - of(a)) as [[Socket, string]]
+    return oldest
   }
 }

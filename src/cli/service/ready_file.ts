@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type Dir, lstatSync, opendirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { InotifyError } from '../../errors.ts'
-
-/** The most names that are searched for drafts: others who may write the directory cannot keep the command from beginning. */
-const MAX_NAMES = 65_536
 
 /**
  * A file that exists while the command is ready: for a probe that runs `test -e`, and for watchers of its IN_MOVED_TO. It is never there
@@ -24,7 +21,6 @@ export class ReadyFile implements Disposable {
   constructor(path: string) {
     this.#path = path
     this.#remove()
-    this.#removeDrafts()
     // Tests now if the file can be written, and not after a first pass that took its time.
     rmSync(this.#draft())
     process.once('exit', this.#onExit)
@@ -61,8 +57,10 @@ export class ReadyFile implements Disposable {
   }
 
   #draft(): string {
-    // A name that nobody can foresee: in a sticky directory, another's file could be neither removed nor used.
-    const draft = `${this.#draftPrefix}${randomBytes(6).toString('hex')}`
+    // In the same directory: rename(2) does not cross mounts. A name that nobody can foresee: in a sticky directory, another's file could be
+    // neither removed nor used.
+    const name = `.${basename(this.#path)}.${randomBytes(6).toString('hex')}`
+    const draft = join(dirname(this.#path), name)
     try {
       writeFileSync(draft, 'ready\n', { flag: 'wx' })
     } catch (error) {
@@ -84,40 +82,7 @@ export class ReadyFile implements Disposable {
     return new InotifyError({ errno: -errno, syscall, path: this.#path })
   }
 
-  /** Removes the drafts of killed runs. A live run has a draft for no longer than a rename takes. */
-  #removeDrafts(): void {
-    const prefix = basename(this.#draftPrefix)
-    let directory: Dir
-    try {
-      directory = opendirSync(dirname(this.#path))
-    } catch {
-      // The directory may be writable but not readable. The next write shows any worse trouble.
-      return
-    }
-    try {
-      for (let n = 0; n < MAX_NAMES; n++) {
-        const name = directory.readSync()?.name
-        if (name === undefined) return
-        const isDraft = name.startsWith(prefix) && /^[0-9a-f]{12}$/.test(name.slice(prefix.length))
-        if (isDraft) removeOwn(join(dirname(this.#path), name))
-      }
-    } finally {
-      directory.closeSync()
-    }
-  }
-
-  get #draftPrefix(): string {
-    // In the same directory: rename(2) does not cross mounts.
-    return join(dirname(this.#path), `.${basename(this.#path)}.`)
-  }
-
   #remove(): void {
     rmSync(this.#path, { force: true })
   }
-}
-
-/** Removes a regular file of this user's. */
-function removeOwn(path: string): void {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
-  if (stat?.isFile() && stat.uid === process.geteuid?.()) rmSync(path, { force: true })
 }
