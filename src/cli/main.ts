@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
 import type { Command } from './shared/command.ts'
+import { CommandError } from './shared/ending.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
 
@@ -49,7 +50,7 @@ async function main([name, ...args]: string[]): Promise<number> {
       return 2
     }
     tell(name, error)
-    return 1
+    return error instanceof CommandError ? error.exitCode : 1
   }
 }
 
@@ -82,7 +83,8 @@ process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
 // A write that was still queued fails as well, and is ignored.
 process.stdout.on('error', () => {})
 
-// Once the log's reader has gone, nobody is left to tell, and the command goes on.
+// Once the log's reader has gone, nobody is left to tell, and the command goes on. This use of stderr comes before any child is started: at its
+// first use libuv makes a pipe non-blocking for all who share the pipe, and blocking again for a child.
 process.stderr.on('error', () => {})
 
 // Prints one line, instead of Node's three.

@@ -1,12 +1,12 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
-import { type Probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
-import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
+import { SCRATCH } from '../../mounts/diagnosis/probe.ts'
+import { checkRename, type End } from '../../mounts/diagnosis/rename_check.ts'
 import { defineCommand, parse, requirePaths } from '../shared/command.ts'
 import { flag } from '../shared/option.ts'
 import { printJson, printStyled, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
-import { Examiner, type Unanswered } from './examiner.ts'
-import { paperOf } from './page.ts'
+import { examine, probe } from './examiner.ts'
+import { type Paper, paperOf } from './page.ts'
 
 const OPTIONS = {
   probe: flag(
@@ -41,23 +41,31 @@ export const diagnoseCommand = defineCommand('diagnose', description, {
   async run(args) {
     const { values, words: paths } = parse(args, OPTIONS)
     requirePaths(paths)
-    const report = values.json ? new Objects() : new Text()
+    const show = printer(values.json === true)
     const found: Examination[] = []
-    using examiner = new Examiner()
     for (const path of paths) {
-      const answer = await examiner.examine(path)
+      const answer = await examine(path)
       if ('examination' in answer) {
-        const { examination } = answer
-        found.push(examination)
-        report.examined(examination, values.probe ? await examiner.probe(examination) : undefined)
+        const { diagnosis, verdict, environments, holders } = answer.examination
+        found.push(answer.examination)
+        const probed = values.probe ? await probe(answer.examination) : undefined
+        show({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) }, (paper) =>
+          diagnosisLines(answer.examination, probed, paper),
+        )
       } else {
-        if (answer.unanswered !== undefined) report.unanswered(answer.unanswered)
-        tell('diagnose', answer.message, 'error', answer.fields ?? { path })
+        const { unanswered, message, fields = { path } } = answer
+        if (unanswered !== undefined) {
+          const { code, hint, mount } = unanswered
+          show({ path, error: { code, hint }, mount }, (paper) => unansweredLines(unanswered, paper))
+        }
+        tell('diagnose', message, 'error', fields)
       }
     }
     const [a, b] = found
-    if (paths.length === 2 && a !== undefined && b !== undefined)
-      report.moved(checkRename(endOf(a), endOf(b)))
+    if (paths.length === 2 && a !== undefined && b !== undefined) {
+      const move = checkRename(endOf(a), endOf(b))
+      show(move, (paper) => moveLines(move, paper))
+    }
     const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
     return isBad || found.length < paths.length ? 1 : 0
   },
@@ -67,38 +75,13 @@ function endOf({ diagnosis: { path }, route, directory }: Examination): End {
   return { path, route, directory }
 }
 
-class Text {
-  readonly #paper = paperOf(process.stdout)
-  #isFirst = true
-
-  examined(examination: Examination, probed: Probe | undefined): void {
-    this.#print(diagnosisLines(examination, probed, this.#paper))
-  }
-
-  moved(move: RenameCheck): void {
-    this.#print(moveLines(move, this.#paper))
-  }
-
-  unanswered(mount: Unanswered): void {
-    this.#print(unansweredLines(mount, this.#paper))
-  }
-
-  #print(lines: string[]): void {
-    printStyled(this.#isFirst ? lines : ['', ...lines])
-    this.#isFirst = false
-  }
-}
-
-class Objects {
-  examined({ diagnosis, verdict, environments, holders }: Examination, probed: Probe | undefined): void {
-    printJson({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) })
-  }
-
-  moved(move: RenameCheck): void {
-    printJson(move)
-  }
-
-  unanswered({ path, code, hint, mount }: Unanswered): void {
-    printJson({ path, error: { code, hint }, mount })
+/** Returns what prints a finding: as an object, or as lines with an empty one between two findings. */
+function printer(json: boolean): (found: object, linesOn: (paper: Paper) => string[]) => void {
+  const paper = paperOf(process.stdout)
+  let isFirst = true
+  return (found, linesOn) => {
+    if (json) return printJson(found)
+    printStyled(isFirst ? linesOn(paper) : ['', ...linesOn(paper)])
+    isFirst = false
   }
 }

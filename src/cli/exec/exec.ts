@@ -1,7 +1,6 @@
 import { defineCommand, parse } from '../shared/command.ts'
-import { CommandError, endLike } from '../shared/ending.ts'
+import { CommandError } from '../shared/ending.ts'
 import { UsageError } from '../shared/option.ts'
-import { tell } from '../shared/output.ts'
 import { runProgram } from '../shared/run_program.ts'
 
 const description = {
@@ -31,12 +30,11 @@ export const execCommand = defineCommand('exec', description, {
     const { NODE_OPTIONS = '' } = process.env
     const env = { ...process.env, NODE_OPTIONS: `${NODE_OPTIONS} --import ${href}`.trimStart() }
     try {
-      return endLike(await runProgram(program, rest, env))
+      return await runProgram(program, rest, env)
     } catch (error) {
-      const { errno = 0 } = error as NodeJS.ErrnoException
-      const { message, exitCode } = new CommandError(program, -errno)
-      tell('exec', exitCode === 127 ? `${message} (npx runs what node_modules has)` : message)
-      return exitCode
+      if (error instanceof CommandError && error.exitCode === 127)
+        error.message += ' (npx runs what node_modules has)'
+      throw error
     }
   },
 })

@@ -8,8 +8,7 @@ import { MirrorStatus } from '../mirror/mirror_status.ts'
 import { completed, lackingIn, startMirror } from '../mirror/start.ts'
 import { reportOnStderr } from '../service/report.ts'
 import { Service } from '../service/service.ts'
-import { CommandError, type Ending, endLike } from '../shared/ending.ts'
-import { tell } from '../shared/output.ts'
+import { type Ending, endLike } from '../shared/ending.ts'
 import { passSignals } from '../shared/pass_signals.ts'
 import type { Reaper } from '../shared/reaper.ts'
 import { Entrant } from './enter.ts'
@@ -23,16 +22,7 @@ export async function runInPlace(
   command: readonly [string, ...string[]],
   reaper: Reaper,
 ): Promise<number> {
-  // Before the command starts: libuv makes a pipe non-blocking at its first use, for all who share the pipe, and blocking again for a
-  // child. A report that nobody reads is no reason to end the command.
-  process.stderr.on('error', () => {})
-  try {
-    return endLike(await supervise(settings, command, reaper))
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error
-    tell('mirror', error)
-    return error.exitCode
-  }
+  return endLike(await supervise(settings, command, reaper))
 }
 
 async function supervise(

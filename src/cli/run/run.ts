@@ -1,9 +1,7 @@
-import { constants } from 'node:os'
 import { findRun } from '../../addon.ts'
+import { messageOf } from '../../errors.ts'
 import { defineCommand } from '../shared/command.ts'
-import { CommandError, endLike } from '../shared/ending.ts'
 import { anyText, flag, option, UsageError } from '../shared/option.ts'
-import { tell } from '../shared/output.ts'
 import { runProgram } from '../shared/run_program.ts'
 
 const description = {
@@ -45,13 +43,9 @@ export const runCommand = defineCommand('run', description, {
     if (!['x64', 'arm64'].includes(process.arch))
       throw new UsageError(`run is for x64 and arm64, and this is ${process.arch}: see mirror`)
     // It reads its options itself: in an image without Node it is all that there is.
-    const program = findRun()
-    try {
-      return endLike(await runProgram(program, ['--as-child', ...args]))
-    } catch (error) {
-      const { errno = constants.errno.ENOENT } = error as NodeJS.ErrnoException
-      tell('run', new CommandError(program, Math.abs(errno)).message)
-      return 1
-    }
+    return await runProgram(findRun(), ['--as-child', ...args]).catch((cause) => {
+      // 126 and 127 are about PROGRAM.
+      throw new Error(messageOf(cause), { cause })
+    })
   },
 })

@@ -1,20 +1,29 @@
 import { spawn } from 'node:child_process'
-import { type Ending, endOf } from './ending.ts'
+import { CommandError, type Ending, endLike, endOf } from './ending.ts'
 import { passSignals } from './pass_signals.ts'
 import { Reaper } from './reaper.ts'
 
 /**
- * Runs a program as if this process were the program: its stdin, stdout and stderr, its signals, and as process 1 of a container the orphans.
- * Rejects where it cannot be started.
+ * Runs a program as if this process were the program: its stdin, stdout and stderr, its signals, its end, and as process 1 of a container
+ * the orphans. Returns its exit code; rejects with a {@link CommandError} where it cannot be started.
  */
 export async function runProgram(
   program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<Ending> {
+): Promise<number> {
+  // Only then a signal to itself is no longer one that is passed on.
+  return endLike(await ending(program, args, env))
+}
+
+async function ending(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ending> {
   using reaper = Reaper.start()
   const child = spawn(program, args, { env, stdio: 'inherit' })
   reaper.ours.add(child.pid as number)
   using _ = passSignals(child)
-  return await endOf(child)
+  try {
+    return await endOf(child)
+  } catch (error) {
+    throw new CommandError(program, -((error as NodeJS.ErrnoException).errno ?? 0))
+  }
 }

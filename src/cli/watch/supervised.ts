@@ -4,7 +4,6 @@ import { AddonLoadError, printable } from '../../errors.ts'
 import { backendFor, capability } from '../../mounts/filesystems.ts'
 import { mountOf } from '../../mounts/mount_of.ts'
 import { settingsOf, type WatchOptions } from '../../watch/options.ts'
-import { endLike } from '../shared/ending.ts'
 import { tell } from '../shared/output.ts'
 import { runProgram } from '../shared/run_program.ts'
 
@@ -41,7 +40,7 @@ export async function watchSupervised(
   const options = ['--as-child', '--backend', source, '--interval', every]
   const command = [process.execPath, ...process.execArgv, process.argv[1] as string]
   const watch = ['watch', '--backend=inotify', ...words]
-  return endLike(await runProgram(supervisor.path, [...options, '--', ...command, ...watch], environment()))
+  return await runProgram(supervisor.path, [...options, '--', ...command, ...watch], environment())
 }
 
 function isSilent(place: string): boolean {
