@@ -9,7 +9,7 @@ import { scratch } from '../support/scratch.ts'
 /** A status that says what a test has it say. */
 class Said extends Status {
   unready: string | undefined
-  metrics = () => ''
+  metrics = () => ({})
   say(unready?: string): void {
     this.unready = unready
     this.told()

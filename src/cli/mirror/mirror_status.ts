@@ -1,5 +1,5 @@
 import type { Mirror } from '../../mirror/mirror.ts'
-import { Metrics } from '../service/metrics.ts'
+import type { Metrics } from '../service/metrics.ts'
 import { Status } from '../service/status.ts'
 import { lackingIn } from './start.ts'
 
@@ -56,33 +56,26 @@ export class MirrorStatus extends Status {
     this.told()
   }
 
-  override metrics(): string {
+  override metrics(): Metrics {
     const target = this.#target
     const { state, skipped = [] } = this.#mirror ?? {}
-    return new Metrics('mirror')
-      .add(
-        'info',
-        'What is mirrored.',
-        this.#sources.map((source) => [{ source, target }, 1]),
-      )
-      .add(
-        'state',
+    return {
+      info: ['What is mirrored.', this.#sources.map((source) => [{ source, target }, 1])],
+      state: [
         '1 for the state it is in; none before the first pass is over.',
         STATES.map((each) => [{ state: each }, Number(each === state)]),
-      )
-      .add('ready', 'Whether readers of the target can rely on it.', Number(this.unready === undefined))
-      .add('updates_total', 'Times the target has changed since the first pass.', this.#updates)
-      .add('errors_total', 'Conditions that kept the target from being written.', this.#errors)
-      .add(
-        'skipped',
+      ],
+      ready: ['Whether readers of the target can rely on it.', Number(this.unready === undefined)],
+      updates_total: ['Times the target has changed since the first pass.', this.#updates],
+      errors_total: ['Conditions that kept the target from being written.', this.#errors],
+      skipped: [
         'Entries of the source that are named as not in the target, at most 101 of each.',
         skipped.length,
-      )
-      .add(
-        'last_update_timestamp_seconds',
+      ],
+      last_update_timestamp_seconds: [
         'When the target last changed, or the first pass was over; 0 before that.',
         this.#changedAt / 1000,
-      )
-      .toString()
+      ],
+    }
   }
 }

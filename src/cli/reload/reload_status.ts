@@ -1,7 +1,9 @@
 import type { ReloadFailure } from '../../reload/failure.ts'
 import type { Reloader } from '../../reload/reloader.ts'
-import { Metrics } from '../service/metrics.ts'
+import type { Metrics } from '../service/metrics.ts'
 import { Status } from '../service/status.ts'
+
+const STAGES = ['validate', 'action'] as const
 
 /** The state of a reloader, for probes and metrics. */
 export class ReloadStatus extends Status {
@@ -53,33 +55,24 @@ export class ReloadStatus extends Status {
     })
   }
 
-  override metrics(): string {
+  override metrics(): Metrics {
     const failing = this.#reloader?.failing
-    const stages = ['validate', 'action'] as const
-    return new Metrics('reload')
-      .add(
-        'info',
-        'What is looked at.',
-        this.#paths.map((path) => [{ path }, 1]),
-      )
-      .add('ready', 'Whether the content that is there is in use.', Number(this.unready === undefined))
-      .add(
-        'failing',
+    const byStage = (value: (stage: (typeof STAGES)[number]) => number) =>
+      STAGES.map((stage) => [{ stage }, value(stage)] as const)
+    return {
+      info: ['What is looked at.', this.#paths.map((path) => [{ path }, 1])],
+      ready: ['Whether the content that is there is in use.', Number(this.unready === undefined)],
+      failing: [
         '1 for what the content that is there fails in.',
-        stages.map((stage) => [{ stage }, Number(failing?.stage === stage)]),
-      )
-      .add('reloads_total', 'Times that what was to be done was done.', this.#reloads)
-      .add(
-        'failures_total',
-        'Times that it was tried in vain.',
-        stages.map((stage) => [{ stage }, this.#failures[stage]]),
-      )
-      .add('errors_total', 'Conditions that kept the content from being known or watched.', this.#errors)
-      .add(
-        'last_reload_timestamp_seconds',
+        byStage((stage) => Number(failing?.stage === stage)),
+      ],
+      reloads_total: ['Times that what was to be done was done.', this.#reloads],
+      failures_total: ['Times that it was tried in vain.', byStage((stage) => this.#failures[stage])],
+      errors_total: ['Conditions that kept the content from being known or watched.', this.#errors],
+      last_reload_timestamp_seconds: [
         'When what was to be done was last done; 0 before that.',
         this.#reloadedAt / 1000,
-      )
-      .toString()
+      ],
+    }
   }
 }

@@ -4,31 +4,21 @@
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** A value, by its labels. */
-export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-/** Metrics in Prometheus' text format (exposition_formats), whose names all begin with `inotify_bridge_`. */
-export class Metrics {
-  readonly #prefix: string
-  #text = ''
+/** Metrics by their names, each with its help. A name that ends in `_total` is a counter's, each other a gauge's. */
+export type Metrics = Readonly<Record<string, readonly [help: string, value: number | readonly Sample[]]>>
 
-  /** @param of the command */
-  constructor(of: string) {
-    this.#prefix = `inotify_bridge_${of}_`
-  }
-
-  /** A name that ends in `_total` is a counter's, each other a gauge's. */
-  add(name: string, help: string, value: number | readonly Sample[]): this {
-    const full = this.#prefix + name
+/** Returns a command's metrics in Prometheus' text format (exposition_formats), all named `inotify_bridge_COMMAND_...`. */
+export function metricsText(command: string, metrics: Metrics): string {
+  const texts = Object.entries(metrics).map(([name, [help, value]]) => {
+    const full = `inotify_bridge_${command}_${name}`
     const type = name.endsWith('_total') ? 'counter' : 'gauge'
     const samples = typeof value === 'number' ? [[{}, value] as const] : value
     const lines = samples.map(([labels, each]) => `${full}${labelsOf(labels)} ${each}\n`)
-    this.#text += `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`
-    return this
-  }
-
-  toString(): string {
-    return this.#text
-  }
+    return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`
+  })
+  return texts.join('')
 }
 
 function labelsOf(labels: Readonly<Record<string, string>>): string {

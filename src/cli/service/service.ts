@@ -1,7 +1,7 @@
 import { messageOf, printable } from '../../errors.ts'
 import { fieldsOf, tell } from '../shared/output.ts'
 import { type Answer, type ListenAddress, Listener } from './listen.ts'
-import { METRICS_TYPE } from './metrics.ts'
+import { METRICS_TYPE, metricsText } from './metrics.ts'
 import { ReadyFile } from './ready_file.ts'
 import type { Report } from './report.ts'
 import type { Status } from './status.ts'
@@ -51,7 +51,7 @@ export class Service implements AsyncDisposable {
   ): Promise<Service> {
     const file = readyFile === undefined ? undefined : readyFileAt(readyFile)
     try {
-      const listener = listen && (await Listener.start(listen, routes(status), onceEach(command)))
+      const listener = listen && (await Listener.start(listen, routes(command, status), onceEach(command)))
       if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
       return new Service(command, status, file, listener)
     } catch (error) {
@@ -105,7 +105,7 @@ function onceEach(command: string): (error: Error) => void {
   }
 }
 
-function routes(status: Status): ReadonlyMap<string, () => Answer> {
+function routes(command: string, status: Status): ReadonlyMap<string, () => Answer> {
   return new Map<string, () => Answer>([
     // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
     ['/healthz', () => ({ status: 200, body: 'ok\n' })],
@@ -116,7 +116,7 @@ function routes(status: Status): ReadonlyMap<string, () => Answer> {
         return unready === undefined ? { status: 200, body: 'ok\n' } : { status: 503, body: `${unready}\n` }
       },
     ],
-    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: status.metrics() })],
+    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: metricsText(command, status.metrics()) })],
   ])
 }
 

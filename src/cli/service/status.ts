@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import type { Metrics } from './metrics.ts'
 
 interface StatusEvents {
   /** Ready, or not: each time that it may be another, or that it is seen to be the same still. */
@@ -10,8 +11,7 @@ export abstract class Status extends EventEmitter<StatusEvents> {
   /** The reason not to rely on it now; undefined: callers can rely on it. */
   abstract get unready(): string | undefined
 
-  /** Returns the answer to `GET /metrics`. */
-  abstract metrics(): string
+  abstract metrics(): Metrics
 
   /** To be called when something may be another. */
   protected told(): void {
