@@ -34,7 +34,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   const signal = stopSignal()
-  setForm(options.includes('--json'))
+  setForm(name, options.includes('--json'))
   try {
     const command = await asked.load()
     if (options.includes('--help') || options.includes('-h')) {
@@ -46,10 +46,10 @@ async function main([name, ...args]: string[]): Promise<number> {
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0
     if (error instanceof UsageError) {
-      tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`, 'error', fieldsOf(error))
+      tell(`${error.message} (see 'inotify-bridge ${name} --help')`, 'error', fieldsOf(error))
       return 2
     }
-    tell(name, error)
+    tell(error)
     return error instanceof CommandError ? error.exitCode : 1
   }
 }
@@ -72,12 +72,11 @@ function stopSignal(): AbortSignal {
 let running: Command | undefined
 
 process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
-  const [name = ''] = process.argv.slice(2)
   const isLog = running?.printsLog === true
   // `inotify-bridge watch -m . | head -1`: the reader has what it wanted.
   if (code === 'EPIPE' && !isLog) process.exit(0)
   const text = `stdout cannot be written (${code})${isLog ? ': the work goes on without it' : ''}`
-  tell(name, text, 'error', { code })
+  tell(text, 'error', { code })
   if (!isLog) process.exit(1)
 })
 // A write that was still queued fails as well, and is ignored.
@@ -89,6 +88,6 @@ process.stderr.on('error', () => {})
 
 // Prints one line, instead of Node's three.
 process.removeAllListeners('warning')
-process.on('warning', (warning) => tell('', warning, 'warning'))
+process.on('warning', (warning) => tell(warning, 'warning'))
 
 process.exitCode = await main(process.argv.slice(2))

@@ -222,7 +222,7 @@ test('an error of the server after its start is said, once, and is no exception'
   const [server] = servers.mock.contexts as Server[]
   for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
   expect(written.mock.calls).toEqual([
-    ['inotify-bridge mirror: --listen: a connection could not be taken: accept EMFILE\n'],
+    ['inotify-bridge: --listen: a connection could not be taken: accept EMFILE\n'],
   ])
   const [{ url }] = reported as [{ url: string }]
   expect((await fetch(`${url}/healthz`)).status).toBe(200)

@@ -100,7 +100,7 @@ test('a --ready-file that somebody removes, or replaces, comes back with the nex
   const { code, stderr } = await run.ended()
   expect(code).toBe(0)
   const said =
-    /^(inotify-bridge mirror: --ready-file: .*EISDIR.*\n|inotify-bridge: warning: looking at .*\n)+$/
+    /^(inotify-bridge mirror: --ready-file: .*EISDIR.*\n|inotify-bridge mirror: warning: looking at .*\n)+$/
   expect(stderr).toMatch(said)
   // Nothing else was left undone for it.
   expect(readdirSync(target)).toEqual(expect.arrayContaining(['a']))

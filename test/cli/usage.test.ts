@@ -313,7 +313,7 @@ test('a target on no tmpfs: a warning in one line, and it is mirrored', async ()
   const [source, target] = [scratch(), scratch()]
   writeFileSync(join(source, 'a'), 'x')
   const { code, stderr } = await new Run(['mirror', '--once', '--quiet', '0', source, target]).ended()
-  expect(stderr).toMatch(/^inotify-bridge: warning: .*not on a tmpfs.*\n$/)
+  expect(stderr).toMatch(/^inotify-bridge mirror: warning: .*not on a tmpfs.*\n$/)
   expect(code).toBe(0)
 })
 

@@ -58,7 +58,7 @@ export const diagnoseCommand = defineCommand('diagnose', description, {
           const { code, hint, mount } = unanswered
           show({ path, error: { code, hint }, mount }, (paper) => unansweredLines(unanswered, paper))
         }
-        tell('diagnose', message, 'error', fields)
+        tell(message, 'error', fields)
       }
     }
     const [a, b] = found

@@ -32,8 +32,7 @@ async function supervise(
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
   const status = new MirrorStatus(settings.sources, settings.target)
-  const report = reportOnStderr('mirror')
-  await using service = await Service.start('mirror', settings, status, report)
+  await using service = await Service.start('mirror', settings, status, reportOnStderr)
 
   const size = sizeFor(settings.options.limits)
   await using entrant = await Entrant.start({
@@ -54,7 +53,7 @@ async function supervise(
     if (entrant.hasEnded) return await entrant.ended
     const why = whyNotComplete(mirrored, directory)
     if (why !== undefined) throw new Error(why)
-    reportMirror(mirrored, report, (text) => text.replaceAll(target, directory))
+    reportMirror(mirrored, reportOnStderr, (text) => text.replaceAll(target, directory))
     status.follow(mirrored)
     await entrant.go()
     return await entrant.ended

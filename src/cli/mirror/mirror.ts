@@ -56,7 +56,7 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   const first = firstPassOf(target)
   const mirrored = await startMirror(sources, target, options, ended, first).finally(first.end)
   if (mirrored === undefined) {
-    if (once) tell('mirror', 'incomplete: ended by a signal before the first look at every source was over')
+    if (once) tell('incomplete: ended by a signal before the first look at every source was over')
     return once ? 1 : 0
   }
   reportMirror(mirrored, report)
@@ -70,7 +70,7 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   await service[Symbol.asyncDispose]()
   await mirrored.close({ keep: true })
   if (lacking === undefined) return 0
-  if (lacking !== first.told()) tell('mirror', lacking)
+  if (lacking !== first.told()) tell(lacking)
   return 1
 }
 
@@ -87,7 +87,7 @@ function firstPassOf(target: string) {
   const over = (reason: string, isHeld: boolean) => {
     if (told !== undefined) return
     told = printable(overLimitText(reason, isHeld, target))
-    tell('mirror', told)
+    tell(told)
   }
   return { end, looked, over, told: () => told }
 }

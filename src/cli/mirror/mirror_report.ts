@@ -39,7 +39,7 @@ export function reportMirror(
   mirrored.on('error', (error) => {
     const { path, ...fields } = fieldsOf(error)
     const text = `${asKnown(error.message)}: the last good version is kept, and each pass tries again`
-    tell('mirror', text, 'error', { ...fields, path: path && asKnown(path) })
+    tell(text, 'error', { ...fields, path: path && asKnown(path) })
   })
 }
 

@@ -73,7 +73,7 @@ export const publishCommand = defineCommand('publish', description, {
  */
 function endSoon(): void {
   setTimeout(() => {
-    tell('publish', 'ended by a signal; what is not reported has not been published')
+    tell('ended by a signal; what is not reported has not been published')
     process.exit(1)
   }, GRACE_MS).unref()
 }
@@ -82,7 +82,7 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
   const { files, target, configmap, options } = settings
   if (target === undefined) return
   if (configmap) {
-    const inputs = await readAll(files, (file) => basename(file), signal)
+    const inputs = await readAll(files, signal)
     const keys = inputs.map(([key, { data, mode, group }]) =>
       options.mode === undefined
         ? { key, data, mode: newModeOf(mode), group }
@@ -98,7 +98,7 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
   const directory = await (isDirectory ? followToDirectory : openDirectory)(calls, target)
   if (directory !== undefined) requireNames(files)
   // All files are read before the first is published: a missing file must not leave half of them new.
-  for (const [name, { data, mode, group }] of await readAll(files, (file) => basename(file), signal)) {
+  for (const [name, { data, mode, group }] of await readAll(files, signal)) {
     const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
     const replacement = { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group }
     if (directory === undefined) await replaceFileAs(path, replacement)
@@ -112,14 +112,11 @@ function newModeOf(source: number | undefined): number {
   return NEW_FILE_MODE & (source ?? NEW_FILE_MODE)
 }
 
-async function readAll(
-  files: readonly string[],
-  nameOf: (file: string) => string,
-  signal: AbortSignal,
-): Promise<Array<[string, Input]>> {
+/** Reads files, each under its own name. */
+async function readAll(files: readonly string[], signal: AbortSignal): Promise<Array<[string, Input]>> {
   const read: Array<[string, Input]> = []
   for (const file of files) {
-    read.push([nameOf(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
+    read.push([basename(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
   }
   return read
 }

@@ -83,7 +83,7 @@ function started(reloader: Reloader, reaper: Reaper): Reloader {
     reaper.ours.add(pid)
     void ended.then((how) => {
       reaper.ours.delete(pid)
-      if (how !== '') tell('reload', how)
+      if (how !== '') tell(how)
     })
   })
   return reloader

@@ -15,15 +15,15 @@ export function reportReload(reloader: Reloader): void {
   reloader.on('recovered', () => report('recovered', {}, 'recovered: the last good content is back'))
   reloader.on('failed', (failure) => {
     if (printsObjects()) return report('failed', failure, '')
-    tell('reload', `${failure.stage} failed: ${failure.reason}`)
+    tell(`${failure.stage} failed: ${failure.reason}`)
     const lines = failure.output.split('\n').filter((line) => line !== '')
     const more = lines.length - OUTPUT_LINES
-    if (more > 0) tell('reload', `| (${more} lines before these)`)
-    for (const line of lines.slice(-OUTPUT_LINES)) tell('reload', `| ${printable(line)}`)
+    if (more > 0) tell(`| (${more} lines before these)`)
+    for (const line of lines.slice(-OUTPUT_LINES)) tell(`| ${printable(line)}`)
   })
   reloader.on('output', (stream, name) => (printsObjects() ? reportOutput : passOn)(stream, name))
   // It is tried again.
-  reloader.on('error', (error) => tell('reload', error))
+  reloader.on('error', (error) => tell(error))
 }
 
 /** Passes what a program writes on, no faster than it is taken. */

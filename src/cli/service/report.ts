@@ -18,9 +18,7 @@ export const report: Report = (event, fields, text) =>
   printsObjects() ? printJson({ event, ...fields }) : printLine(text)
 
 /** Reports to stderr, for commands whose stdout is another program's. */
-export function reportOnStderr(command: string): Report {
-  return (event, fields, text) => {
-    if (printsObjects()) process.stderr.write(jsonLine({ event, ...fields }))
-    else tell(command, printable(text), 'info')
-  }
+export const reportOnStderr: Report = (event, fields, text) => {
+  if (printsObjects()) process.stderr.write(jsonLine({ event, ...fields }))
+  else tell(printable(text), 'info')
 }

@@ -16,7 +16,6 @@ const FORGED_INTERVAL = 1000
 
 /** Tells others the state of a command: `--ready-file` and `--listen`. Both are set up, or have failed, before the command begins. */
 export class Service implements AsyncDisposable {
-  readonly #command: string
   readonly #status: Status
   readonly #file: ReadyFile | undefined
   readonly #listener: Listener | undefined
@@ -29,13 +28,7 @@ export class Service implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined
   #ending: Promise<void> | undefined
 
-  private constructor(
-    command: string,
-    status: Status,
-    file: ReadyFile | undefined,
-    listener: Listener | undefined,
-  ) {
-    this.#command = command
+  private constructor(status: Status, file: ReadyFile | undefined, listener: Listener | undefined) {
     this.#status = status
     this.#file = file
     this.#listener = listener
@@ -51,9 +44,9 @@ export class Service implements AsyncDisposable {
   ): Promise<Service> {
     const file = readyFile === undefined ? undefined : readyFileAt(readyFile)
     try {
-      const listener = listen && (await Listener.start(listen, routes(command, status), onceEach(command)))
+      const listener = listen && (await Listener.start(listen, routes(command, status), onceEach()))
       if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
-      return new Service(command, status, file, listener)
+      return new Service(status, file, listener)
     } catch (error) {
       file?.[Symbol.dispose]()
       throw error
@@ -89,18 +82,18 @@ export class Service implements AsyncDisposable {
     } catch (error) {
       // The command goes on, and tries the file again when it is told the next time.
       const trouble = `--ready-file: ${messageOf(error)}`
-      if (trouble !== this.#trouble) tell(this.#command, trouble, 'error', fieldsOf(error))
+      if (trouble !== this.#trouble) tell(trouble, 'error', fieldsOf(error))
       this.#trouble = trouble
     }
   }
 }
 
 /** Tells each error once: a client that connects again and again would fill the log. */
-function onceEach(command: string): (error: Error) => void {
+function onceEach(): (error: Error) => void {
   const said = new Set<string>()
   return (error) => {
     const message = `--listen: a connection could not be taken: ${error.message}`
-    if (!said.has(message)) tell(command, message, 'error', fieldsOf(error))
+    if (!said.has(message)) tell(message, 'error', fieldsOf(error))
     said.add(message)
   }
 }

@@ -69,10 +69,13 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
   })
 }
 
+// Before main has found the command it is undefined.
+let command: string | undefined
 let asObjects = false
 
-/** Sets the form of all that is said: objects with `--json`. */
-export function setForm(json: boolean): void {
+/** Sets whose output it is, and its form: objects with `--json`. */
+export function setForm(of: string, json: boolean): void {
+  command = of
   asObjects = json
 }
 
@@ -92,22 +95,14 @@ export function fieldsOf(error: unknown) {
  * Others' messages (Node's have paths as they are) are escaped here, to be one line all the same.
  */
 export function tell(
-  command: string,
   said: unknown,
   level: 'error' | 'warning' | 'info' = 'error',
   fields: object = fieldsOf(said),
 ): void {
   eraseProgress()
   const message = messageOf(said)
-  const from = command === '' ? 'inotify-bridge' : `inotify-bridge ${command}`
-  const told = {
-    time: new Date().toISOString(),
-    level,
-    event: level,
-    command: command || undefined,
-    ...fields,
-    message,
-  }
+  const from = command === undefined ? 'inotify-bridge' : `inotify-bridge ${command}`
+  const told = { time: new Date().toISOString(), level, event: level, command, ...fields, message }
   const line = `${from}: ${level === 'warning' ? 'warning: ' : ''}${escapeInvisible(message)}\n`
   process.stderr.write(asObjects ? jsonLine(told) : line)
 }

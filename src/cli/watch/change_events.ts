@@ -23,8 +23,6 @@ export interface ChangeEvent {
   kind: Kind
   /** The bit of one event, and IN_ISDIR. */
   mask: number
-  /** The number, from 0, of the change's rename of which the event is a half. */
-  rename?: number
 }
 
 // In the order in which the kernel queues events.
@@ -40,16 +38,18 @@ const EVENTS = [
 
 const WRITTEN = IN_MODIFY | IN_CLOSE_WRITE
 
-/** Returns the requested events of a change. The kernel reports an exchange as two renames. */
-export function eventsOf(change: EntryChange | RenameChange | ExchangeChange, asked: number): ChangeEvent[] {
-  if (change.type === 'exchange') {
-    const { path, other, kind, otherKind, mask, source } = change
-    const there = { type: 'rename', from: other, path, replaced: false, kind, mask, source } as const
-    const back = { ...there, from: path, path: other, kind: otherKind }
-    return [there, back].flatMap((half, rename) =>
-      eventsOf(half, asked).map((event) => ({ ...event, rename })),
-    )
-  }
+/** Returns the changes that the kernel reports for one: an exchange is two renames. */
+export function reportedAs(
+  change: EntryChange | RenameChange | ExchangeChange,
+): Array<EntryChange | RenameChange> {
+  if (change.type !== 'exchange') return [change]
+  const { path, other, kind, otherKind, mask, source } = change
+  const there = { type: 'rename', from: other, path, replaced: false, kind, mask, source } as const
+  return [there, { ...there, from: path, path: other, kind: otherKind }]
+}
+
+/** Returns the requested events of a change. */
+export function eventsOf(change: EntryChange | RenameChange, asked: number): ChangeEvent[] {
   const { path, kind } = change
   const isDirectory = kind === 'directory' ? IN_ISDIR : 0
   const mask = maskOf(change, asked) & asked

@@ -25,17 +25,8 @@ export function maskOfNames(names: readonly string[]): number {
   return mask
 }
 
-// For every event that is printed, and there are few masks.
-const NAMES = new Map<number, string>()
-
 /** A mask as inotifywait prints it: `CLOSE_WRITE,CLOSE`, `CREATE,ISDIR`. */
 export function inotifywaitNames(mask: number): string {
-  const names = NAMES.get(mask) ?? spellNames(mask)
-  NAMES.set(mask, names)
-  return names
-}
-
-function spellNames(mask: number): string {
   const names = formatMask(mask).replaceAll('IN_', '').split('|')
   if (mask & IN_CLOSE) names.splice(names.findLastIndex((name) => name.startsWith('CLOSE_')) + 1, 0, 'CLOSE')
   return names.join(',')

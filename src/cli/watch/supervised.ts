@@ -27,11 +27,7 @@ export async function watchSupervised(
   const supervisor = supervisorOrWhyNot()
   if ('reason' in supervisor) {
     const { reason } = supervisor
-    tell(
-      'watch',
-      `what others change on ${printable(silent[0] as string)} may not be told: ${reason}`,
-      'warning',
-    )
+    tell(`what others change on ${printable(silent[0] as string)} may not be told: ${reason}`, 'warning')
     return undefined
   }
   // Which silent mounts there are is known better here, by their names in mountinfo.

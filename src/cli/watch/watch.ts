@@ -114,7 +114,7 @@ type WatchValues = Values<typeof OPTIONS>
 export const watchCommand = defineCommand('watch', description, {
   async run(args, signal) {
     const { values, words } = parse(args, OPTIONS)
-    const { monitor = false, quiet = [], raw, timeout, json = false } = values
+    const { monitor = false, quiet = [], raw, timeout } = values
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const format = formatOf(values)
     const options = optionsOf(values)
@@ -126,7 +126,7 @@ export const watchCommand = defineCommand('watch', description, {
     const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
     if (raw) {
       const code = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
-      return code ?? watchRaw({ ...wanted, paths, json }, signal)
+      return code ?? watchRaw({ ...wanted, paths }, signal)
     }
     const given = new GivenPaths(paths)
     const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))

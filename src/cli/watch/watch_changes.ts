@@ -3,32 +3,25 @@ import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import type { Change, RootChange } from '../../watch/report/change.ts'
+import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
 import { Deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { type ChangeEvent, eventsOf, isAboutRoot } from './change_events.ts'
+import { type ChangeEvent, eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
 import type { EventRow } from './event_format.ts'
 import { inotifywaitNames } from './event_names.ts'
 import type { PathFilter } from './path_filter.ts'
+import type { Wanted } from './watch_raw.ts'
 import type { GivenPaths } from './watched_paths.ts'
 
 /** The request of `watch` without --raw. */
-export interface ChangesRequest {
-  paths: string[]
-  options: WatchOptions
-  given: GivenPaths
-  filter: PathFilter
-  /** The events that are asked for. */
-  mask: number
+export interface ChangesRequest extends Wanted {
+  readonly options: WatchOptions
+  readonly given: GivenPaths
+  readonly filter: PathFilter
   /** Prints an event; undefined: --json. */
-  format: ((row: EventRow) => string) | undefined
-  monitor: boolean
-  /** 1: only events are printed; 2: nothing at all. */
-  quiet: number
-  /** In seconds. */
-  timeout: number | undefined
+  readonly format: ((row: EventRow) => string) | undefined
 }
 
 /** Prints changes until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
@@ -39,7 +32,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
   const tellOnce = (error: unknown) => {
-    if (!told.has(error)) tell('watch', error)
+    if (!told.has(error)) tell(error)
     told.add(error)
   }
   watcher.on('error', tellOnce)
@@ -83,7 +76,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
     tellOnce(absence)
     return 1
   }
-  if (deadline.expired) tell('watch', `no change within ${timeout} s`)
+  if (deadline.expired) tell(`no change within ${timeout} s`)
   return deadline.expired ? 1 : 0
 }
 
@@ -97,7 +90,7 @@ class ChangePrinter {
   }
 
   isWanted(change: Change): boolean {
-    return isAboutRoot(change) || this.#events(change).length > 0
+    return isAboutRoot(change) || reportedAs(change).some((each) => this.#events(each).length > 0)
   }
 
   *lines(changes: readonly Change[]): Iterable<string> {
@@ -107,19 +100,16 @@ class ChangePrinter {
       else if (isAboutRoot(change)) {
         yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
       } else {
-        const first = this.#cookies + 1
-        if (change.type === 'rename') this.#cookies++
-        else if (change.type === 'exchange') this.#cookies += 2
-        const isPaired = this.#cookies >= first
-        for (const { path, kind, mask, rename = 0 } of this.#events(change)) {
-          const cookie = isPaired ? first + rename : 0
-          yield format({ ...given.place(path, kind), events: inotifywaitNames(mask), cookie })
+        for (const each of reportedAs(change)) {
+          const cookie = each.type === 'rename' ? ++this.#cookies : 0
+          for (const { path, kind, mask } of this.#events(each))
+            yield format({ ...given.place(path, kind), events: inotifywaitNames(mask), cookie })
         }
       }
     }
   }
 
-  #events(change: Exclude<Change, RootChange>): ChangeEvent[] {
+  #events(change: EntryChange | RenameChange): ChangeEvent[] {
     const { filter, mask } = this.#request
     return eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
   }
@@ -146,9 +136,9 @@ function tellCoverage(coverage: readonly Coverage[]): void {
   }
   for (const [how, [first = '', ...rest]] of alike) {
     const others = rest.length === 0 ? '' : ` and ${rest.length.toLocaleString('en')} more`
-    tell('watch', `${printable(first)}${others}: ${how}`, 'info')
+    tell(`${printable(first)}${others}: ${how}`, 'info')
   }
-  tell('watch', `Watches established: ${directories(coverage)}`, 'info')
+  tell(`Watches established: ${directories(coverage)}`, 'info')
 }
 
 /** Returns the error for a missing path, as inotifywait and unlike watch(): a user who has misspelt a path is better told than left waiting. */

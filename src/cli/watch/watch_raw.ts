@@ -3,33 +3,34 @@ import type { InotifyEvent } from '../../inotify/batch.ts'
 import { Inotify } from '../../inotify/inotify.ts'
 import { formatMask } from '../../inotify/mask.ts'
 import { Deadline } from '../shared/deadline.ts'
-import { jsonLine, print, tell } from '../shared/output.ts'
+import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
 
-/** The request of `watch --raw`. */
-export interface RawRequest {
-  paths: string[]
-  mask: number
-  json: boolean
-  monitor: boolean
-  quiet: number
-  timeout: number | undefined
+/** The request of `watch`, with --raw or without. */
+export interface Wanted {
+  readonly paths: string[]
+  /** The events that are asked for. */
+  readonly mask: number
+  readonly monitor: boolean
+  /** 1: only events are printed; 2: nothing at all. */
+  readonly quiet: number
+  /** In seconds. */
+  readonly timeout: number | undefined
 }
 
 /** Prints the kernel's own events, as {@link watchChanges} prints changes. Returns the exit code. */
-export async function watchRaw(request: RawRequest, signal: AbortSignal): Promise<number> {
-  const { paths, mask, json, monitor, quiet, timeout } = request
+export async function watchRaw(request: Wanted, signal: AbortSignal): Promise<number> {
+  const { paths, mask, monitor, quiet, timeout } = request
   using inotify = new Inotify({ signal })
   const pathOf = new Map(paths.map((path) => [inotify.add(path, mask), path]))
-  const line = (event: InotifyEvent) => {
-    const [path, events] = [pathOf.get(event.wd) ?? '', formatMask(event.mask)]
-    if (json) return jsonLine({ ...event, events, path })
-    return printable(`${path} wd=${event.wd} ${events} cookie=${event.cookie} ${event.name}`).concat('\n')
-  }
   function* lines(batch: Iterable<InotifyEvent>): Iterable<string> {
-    for (const event of batch) yield line(event)
+    for (const event of batch) {
+      const [path, events] = [pathOf.get(event.wd) ?? '', formatMask(event.mask)]
+      if (printsObjects()) yield jsonLine({ ...event, events, path })
+      else yield `${printable(`${path} wd=${event.wd} ${events} cookie=${event.cookie} ${event.name}`)}\n`
+    }
   }
 
-  if (quiet === 0) tell('watch', `Watches established: ${pathOf.size}`, 'info')
+  if (quiet === 0) tell(`Watches established: ${pathOf.size}`, 'info')
   const deadline = new Deadline(timeout, () => inotify.close())
   deadline.restart()
   for await (const batch of inotify) {
@@ -38,6 +39,6 @@ export async function watchRaw(request: RawRequest, signal: AbortSignal): Promis
     if (!monitor) return 0
     deadline.restart()
   }
-  if (deadline.expired) tell('watch', `no event within ${timeout} s`)
+  if (deadline.expired) tell(`no event within ${timeout} s`)
   return deadline.expired ? 1 : 0
 }
