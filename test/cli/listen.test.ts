@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
 import { Connections, mostConnections } from '../../src/cli/service/connections.ts'
-import { Listener } from '../../src/cli/service/listen.ts'
-import { Service } from '../../src/cli/service/service.ts'
+import { listenAt } from '../../src/cli/service/listen.ts'
+import { startService } from '../../src/cli/service/service.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, NOTHING, Program } from './command.ts'
 
@@ -118,7 +118,7 @@ async function started(onError: (error: Error) => void = () => {}) {
     // More than the kernel's buffers take for a client that does not read.
     ['/large', () => ({ status: 200, body: 'x'.repeat(50_000_000) })],
   ])
-  const listener = await Listener.start({ host: '127.0.0.1', port: 0 }, routes, onError)
+  const listener = await listenAt({ host: '127.0.0.1', port: 0 }, routes, onError)
   onTestFinished(() => listener[Symbol.asyncDispose]())
   return { url: listener.url, asked }
 }
@@ -218,7 +218,7 @@ test('an error of the server after its start is said, once, and is no exception'
   const listen = { host: '127.0.0.1', port: 0 }
   const reported: object[] = []
   const report = (_: string, fields: object) => void reported.push(fields)
-  await using _ = await Service.start('mirror', { listen }, new MirrorStatus([], ''), report)
+  await using _ = await startService('mirror', { listen }, new MirrorStatus([], ''), report)
   const [server] = servers.mock.contexts as Server[]
   for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
   expect(written.mock.calls).toEqual([

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReadyFile } from '../../src/cli/service/ready_file.ts'
-import { Service } from '../../src/cli/service/service.ts'
+import { startService } from '../../src/cli/service/service.ts'
 import { Status } from '../../src/cli/service/status.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -30,7 +30,7 @@ test('nor where nothing has been told yet, for the first pass is not over', asyn
   const readyFile = join(scratch(), 'ready')
   const status = new Said()
   status.unready = 'the first pass is not over'
-  await using _ = await Service.start('mirror', { readyFile }, status, () => {})
+  await using _ = await startService('mirror', { readyFile }, status, () => {})
   writeFileSync(readyFile, 'forged')
   await expect.poll(() => existsSync(readyFile), { interval: 20, timeout: 60_000 }).toBe(false)
 })
@@ -39,7 +39,7 @@ test('the end of a run leaves alone what its successor has put there meanwhile',
   const readyFile = join(scratch(), 'ready')
   const start = async () => {
     const status = new Said()
-    const service = await Service.start('mirror', { readyFile }, status, () => {})
+    const service = await startService('mirror', { readyFile }, status, () => {})
     status.say()
     onTestFinished(() => service[Symbol.asyncDispose]())
     return service

@@ -5,7 +5,7 @@ import { oneOf, UsageError } from '../shared/option.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-const description = {
+export const completionCommand = defineCommand('completion', {
   usage: [SHELLS.join(' | ')],
   about: 'Prints a script by which the shell completes the commands and their options, and paths.',
   options: {},
@@ -15,9 +15,6 @@ const description = {
     'inotify-bridge completion zsh >/usr/local/share/zsh/site-functions/_inotify-bridge',
     'inotify-bridge completion fish >~/.config/fish/completions/inotify-bridge.fish',
   ],
-}
-
-export const completionCommand = defineCommand('completion', description, {
   async run(args) {
     const [name, another] = parse(args, {}).words
     if (name === undefined || another !== undefined) throw new UsageError(`name one of ${SHELLS.join(', ')}`)

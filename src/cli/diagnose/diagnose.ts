@@ -16,7 +16,7 @@ const OPTIONS = {
   json: flag('an object a line; of two paths a third one, the move'),
 } as const
 
-const description = {
+export const diagnoseCommand = defineCommand('diagnose', {
   usage: ['[OPTIONS] PATH...'],
   about: `Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
 (local) and those made elsewhere (remote) are delivered, whether it is a single-file mount (subPath) that no update reaches,
@@ -35,9 +35,6 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     'inotify-bridge diagnose --check --probe /var/lib/app',
     'inotify-bridge diagnose /tmp /etc/envoy',
   ],
-}
-
-export const diagnoseCommand = defineCommand('diagnose', description, {
   async run(args) {
     const { values, words: paths } = parse(args, OPTIONS)
     requirePaths(paths)

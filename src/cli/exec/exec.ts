@@ -3,7 +3,7 @@ import { CommandError } from '../shared/ending.ts'
 import { UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
-const description = {
+export const execCommand = defineCommand('exec', {
   usage: ['-- COMMAND [ARG...]'],
   about: `Runs COMMAND so that each program of Node in it hears of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p): for
 hot reload in a container or a virtual machine. The programs need no change and no setting.
@@ -20,9 +20,6 @@ Exit code: COMMAND's, 127 if it is not found, 126 if it cannot be executed; 2 wr
     'inotify-bridge exec -- npx next dev --webpack',
     'inotify-bridge exec -- npx nodemon server.js',
   ],
-}
-
-export const execCommand = defineCommand('exec', description, {
   async run(args) {
     const [program, ...rest] = readExecArguments(args)
     // A URL has neither spaces nor quotes, which NODE_OPTIONS would need escapes for.

@@ -7,7 +7,7 @@ import { flagsOf, reportMirror } from '../mirror/mirror_report.ts'
 import { MirrorStatus } from '../mirror/mirror_status.ts'
 import { completed, lackingIn, startMirror } from '../mirror/start.ts'
 import { reportOnStderr } from '../service/report.ts'
-import { Service } from '../service/service.ts'
+import { startService } from '../service/service.ts'
 import { type Ending, endLike } from '../shared/ending.ts'
 import { passSignals } from '../shared/pass_signals.ts'
 import type { Reaper } from '../shared/reaper.ts'
@@ -32,7 +32,7 @@ async function supervise(
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
   const status = new MirrorStatus(settings.sources, settings.target)
-  await using service = await Service.start('mirror', settings, status, reportOnStderr)
+  await using service = await startService('mirror', settings, status, reportOnStderr)
 
   const size = sizeFor(settings.options.limits)
   await using entrant = await Entrant.start({

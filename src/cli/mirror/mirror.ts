@@ -1,7 +1,7 @@
 import { printable } from '../../errors.ts'
 import { runInPlace } from '../in_place/in_place.ts'
 import { report } from '../service/report.ts'
-import { Service } from '../service/service.ts'
+import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
 import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
@@ -12,7 +12,7 @@ import { overLimitText, reportMirror } from './mirror_report.ts'
 import { MirrorStatus } from './mirror_status.ts'
 import { completed, startMirror } from './start.ts'
 
-const description = {
+export const mirrorCommand = defineCommand('mirror', {
   usage: ['[OPTIONS] SOURCE... TARGET', '[OPTIONS] SOURCE --in-place -- COMMAND ARG...'],
   about: `Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
@@ -34,9 +34,6 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
     'inotify-bridge mirror --once --max-files 5000 /mnt/share/site /dev/shm/site',
     'inotify-bridge mirror /etc/envoy --in-place -- envoy -c /etc/envoy/envoy.yaml',
   ],
-}
-
-export const mirrorCommand = defineCommand('mirror', description, {
   printsLog: true,
   async run(args, signal) {
     const settings = readMirrorArguments(args)
@@ -51,7 +48,7 @@ export const mirrorCommand = defineCommand('mirror', description, {
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
   const { sources, target, options, once } = settings
   const status = new MirrorStatus(sources, target)
-  await using service = await Service.start('mirror', settings, status, report)
+  await using service = await startService('mirror', settings, status, report)
   const ended = aborted(signal)
   const first = firstPassOf(target)
   const mirrored = await startMirror(sources, target, options, ended, first).finally(first.end)

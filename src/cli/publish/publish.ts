@@ -19,7 +19,10 @@ import {
   requireNames,
 } from './publish_options.ts'
 
-const description = {
+/** The time from a signal to the end, in ms. */
+const GRACE_MS = 1000
+
+export const publishCommand = defineCommand('publish', {
   usage: [
     '[OPTIONS] FILE DEST',
     '[OPTIONS] FILE... DIRECTORY',
@@ -41,12 +44,6 @@ content again writes nothing. DIRECTORY is made if it is missing. Modes are thos
     'inotify-bridge publish --mode 600 --touch /etc/envoy/watched tls.crt tls.key /etc/envoy/certs',
     'inotify-bridge publish --configmap app.yaml users.yaml /run/config',
   ],
-}
-
-/** The time from a signal to the end, in ms. */
-const GRACE_MS = 1000
-
-export const publishCommand = defineCommand('publish', description, {
   printsLog: true,
   async run(args, signal) {
     const settings = readPublishArguments(args)

@@ -1,6 +1,6 @@
 import { Reloader } from '../../reload/reloader.ts'
 import { report } from '../service/report.ts'
-import { Service } from '../service/service.ts'
+import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
 import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
@@ -9,7 +9,7 @@ import { RELOAD_OPTIONS, type ReloadArguments, readReloadArguments } from './rel
 import { reportReload } from './reload_report.ts'
 import { ReloadStatus } from './reload_status.ts'
 
-const description = {
+export const reloadCommand = defineCommand('reload', {
   usage: [
     '[OPTIONS] PATH... --signal SIG (--pid N | --pid-file FILE | --process NAME)',
     '[OPTIONS] PATH... --http URL',
@@ -31,9 +31,6 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
     'inotify-bridge reload /etc/prometheus --http http://localhost:9090/-/reload',
     'inotify-bridge reload src --delay 100 --restart -- node server.js',
   ],
-}
-
-export const reloadCommand = defineCommand('reload', description, {
   printsLog: true,
   async run(args, signal) {
     const settings = readReloadArguments(args)
@@ -45,7 +42,7 @@ export const reloadCommand = defineCommand('reload', description, {
 async function follow(settings: ReloadArguments, reaper: Reaper, signal: AbortSignal): Promise<number> {
   const { config } = settings
   const status = new ReloadStatus(config.paths)
-  await using service = await Service.start('reload', settings, status, report)
+  await using service = await startService('reload', settings, status, report)
   await using reloader = started(new Reloader(config), reaper)
   status.follow(reloader)
   const ended = aborted(signal)

@@ -4,7 +4,7 @@ import { defineCommand } from '../shared/command.ts'
 import { anyText, flag, option, UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
-const description = {
+export const runCommand = defineCommand('run', {
   usage: ['[OPTIONS] -- PROGRAM [ARG...]'],
   about: `Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p,
 SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no right is needed. What lies on other mounts is untouched:
@@ -36,9 +36,6 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     'inotify-bridge run --interval 50 --verbose -- inotifywait -m /mnt/shared',
     'inotify-bridge run --try -- nginx -g "daemon off;"',
   ],
-}
-
-export const runCommand = defineCommand('run', description, {
   async run(args) {
     if (!['x64', 'arm64'].includes(process.arch))
       throw new UsageError(`run is for x64 and arm64, and this is ${process.arch}: see mirror`)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { messageOf, printable } from '../../errors.ts'
 import { option, UsageError } from '../shared/option.ts'
 import { Connections, mostConnections } from './connections.ts'
@@ -47,54 +47,48 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1000,
 }
 
-/** A small HTTP server for probes and metrics. Anybody who can reach it may try to wear it out. */
-export class Listener implements AsyncDisposable {
-  readonly #server: Server
+/** A server that listens. */
+interface Listener extends AsyncDisposable {
   /** `http://127.0.0.1:40001` */
   readonly url: string
+}
 
-  private constructor(server: Server) {
-    this.#server = server
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new TypeError('a server of TCP has an address')
-    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-    this.url = `http://${host}:${address.port}`
+/**
+ * Listens, or throws one line that says why it cannot: a small HTTP server for probes and metrics. Anybody who can reach it may try to wear
+ * it out.
+ *
+ * @param onError told of what keeps it from taking a connection (EMFILE); it goes on listening
+ */
+export async function listenAt(
+  { host, port }: ListenAddress,
+  routes: ReadonlyMap<string, () => Answer>,
+  onError: (error: Error) => void,
+): Promise<Listener> {
+  // Loaded here: processes that do not listen do not pay the memory.
+  const { createServer } = await import('node:http')
+  const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
+  server.setTimeout(PATIENCE)
+  const connections = new Connections(mostConnections())
+  server.on('connection', (socket: Socket) => connections.add(socket))
+  try {
+    server.listen({ port, host })
+    await once(server, 'listening')
+  } catch (error) {
+    const why = messageOf(error)
+    throw new Error(`--listen: ${printable(why)}; name an address of this host and a port that is free`, {
+      cause: error,
+    })
   }
-
-  /**
-   * Listens, or throws one line that says why it cannot.
-   *
-   * @param onError told of what keeps it from taking a connection (EMFILE); it goes on listening
-   */
-  static async start(
-    { host, port }: ListenAddress,
-    routes: ReadonlyMap<string, () => Answer>,
-    onError: (error: Error) => void,
-  ): Promise<Listener> {
-    // Loaded here: processes that do not listen do not pay the memory.
-    const { createServer } = await import('node:http')
-    const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
-    server.setTimeout(PATIENCE)
-    const connections = new Connections(mostConnections())
-    server.on('connection', (socket: Socket) => connections.add(socket))
-    try {
-      server.listen({ port, host })
-      await once(server, 'listening')
-    } catch (error) {
-      const why = messageOf(error)
-      throw new Error(`--listen: ${printable(why)}; name an address of this host and a port that is free`, {
-        cause: error,
-      })
-    }
-    server.on('error', onError)
-    return new Listener(server)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    // A scraper keeps its connection open.
-    this.#server.closeAllConnections()
-    await closed
+  server.on('error', onError)
+  const { family, address, port: taken } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      // A scraper keeps its connection open.
+      server.closeAllConnections()
+      await closed
+    },
   }
 }
 

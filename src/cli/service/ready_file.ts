@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { InotifyError } from '../../errors.ts'
+import { InotifyError, messageOf, printable } from '../../errors.ts'
+import { fieldsOf, tell } from '../shared/output.ts'
+import type { Status } from './status.ts'
+
+/** The ms between two checks for a file that another user has laid while the command is not ready, when nothing may be told. */
+const FORGED_INTERVAL = 1000
 
 /**
  * A file that exists while the command is ready: for a probe that runs `test -e`, and for watchers of its IN_MOVED_TO. It is never there
@@ -84,5 +89,51 @@ export class ReadyFile implements Disposable {
 
   #remove(): void {
     rmSync(this.#path, { force: true })
+  }
+}
+
+/** Keeps a ready file as a status is, until disposed of. Throws one line that says why there can be none. */
+export function keepReadyFile(path: string, status: Status): Disposable {
+  const file = readyFileAt(path)
+  let trouble = ''
+  const act = (action: () => void) => {
+    try {
+      action()
+      trouble = ''
+    } catch (error) {
+      // The command goes on, and tries the file again when it is told the next time.
+      const message = `--ready-file: ${messageOf(error)}`
+      if (message !== trouble) tell(message, 'error', fieldsOf(error))
+      trouble = message
+    }
+  }
+  let timer: NodeJS.Timeout | undefined
+  const follow = () => {
+    const isReady = status.unready === undefined
+    act(() => file.set(isReady))
+    clearTimeout(timer)
+    // Not while the command is ready, so that the process is not woken up.
+    if (!isReady) timer = setTimeout(follow, FORGED_INTERVAL).unref()
+  }
+  status.on('told', follow)
+  follow()
+  return {
+    [Symbol.dispose]() {
+      status.off('told', follow)
+      clearTimeout(timer)
+      // The command ends as it should whatever has become of the file.
+      act(() => file[Symbol.dispose]())
+    },
+  }
+}
+
+function readyFileAt(path: string): ReadyFile {
+  try {
+    return new ReadyFile(path)
+  } catch (error) {
+    const why = messageOf(error)
+    throw new Error(`--ready-file: ${printable(why)}; name a file in a directory that can be written`, {
+      cause: error,
+    })
   }
 }

@@ -14,12 +14,8 @@ export interface Command extends Description {
 }
 
 /** A command, of which --help, the manual page and the completion come from one description. */
-export function defineCommand(
-  name: string,
-  description: Description,
-  rest: Pick<Command, 'run' | 'printsLog'>,
-): Command {
-  return { ...description, ...rest, help: helpOf(name, description) }
+export function defineCommand(name: string, command: Omit<Command, 'help'>): Command {
+  return { ...command, help: helpOf(name, command) }
 }
 
 /** A command line, read. */

@@ -90,7 +90,9 @@ const OPTIONS = {
   ),
 } as const
 
-const description = {
+type WatchValues = Values<typeof OPTIONS>
+
+export const watchCommand = defineCommand('watch', {
   usage: ['[OPTIONS] PATH... [@EXCLUDED...]'],
   about: `Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
 not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
@@ -107,11 +109,6 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     "inotify-bridge watch -m -e moved_to --format '%T %w%f' --timefmt '%T' /etc/config",
     "inotify-bridge watch -mr --json --exclude 'node_modules/' . | jq .path",
   ],
-}
-
-type WatchValues = Values<typeof OPTIONS>
-
-export const watchCommand = defineCommand('watch', description, {
   async run(args, signal) {
     const { values, words } = parse(args, OPTIONS)
     const { monitor = false, quiet = [], raw, timeout } = values
