@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { escapeInvisible, INVISIBLE, type InotifyError, messageOf, printable } from '../../errors.ts'
 import { eraseProgress } from './progress.ts'
@@ -57,16 +58,8 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
   if (signal.aborted && output.writableNeedDrain) return
   eraseProgress()
   if (output.write(chunk)) return
-  await new Promise<void>((resolve) => {
-    const go = () => {
-      output.off('drain', go)
-      signal.removeEventListener('abort', go)
-      resolve()
-    }
-    output.once('drain', go)
-    signal.addEventListener('abort', go, { once: true })
-    if (signal.aborted) go()
-  })
+  // Rejects where the signal aborts, and where the stream fails, which main handles.
+  await once(output, 'drain', { signal }).catch(() => {})
 }
 
 // Before main has found the command it is undefined.
