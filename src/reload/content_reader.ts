@@ -10,7 +10,10 @@ import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { type ResolvedPath, resolvePath } from '../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { keyOf, pathOf } from '../name_key.ts'
-import { contentsOf, isInternal, leadsOutward, type Reading, Unsettled } from './contents.ts'
+import { hasData } from '../volume/data_link.ts'
+import { isInternal } from '../volume/layout.ts'
+import { Torn } from '../volume/torn.ts'
+import { contentsOf, leadsOutward, type Reading } from './contents.ts'
 import { digestOf, versionOf } from './file_digest.ts'
 
 /** The most levels. Each holds a descriptor while the levels below are read. */
@@ -169,8 +172,8 @@ class Walk {
     }
     const above = new Set([...place.above, here])
     const names = await held.names(MAX_ENTRIES + 1)
-    const hasData = names.some((name) => name.toString() === '..data')
-    const keys = names.filter((name) => !isInternal(name.toString(), hasData))
+    const isVolume = hasData(names)
+    const keys = names.filter((name) => !isInternal(name.toString(), isVolume))
     this.#entries += keys.length
     if (this.#entries > MAX_ENTRIES) {
       const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
@@ -231,8 +234,8 @@ class Walk {
     try {
       await take()
     } catch (error) {
-      const isUnsettled = error instanceof Unsettled || (error instanceof CallError && MOVED.has(error.code))
-      if (!isUnsettled) throw error instanceof CallError ? readError(error, shown) : error
+      const isTorn = error instanceof Torn || (error instanceof CallError && MOVED.has(error.code))
+      if (!isTorn) throw error instanceof CallError ? readError(error, shown) : error
       this.#add(key, '', '')
     }
   }

@@ -16,11 +16,6 @@ export interface Reading extends Contents {
   readonly outward: readonly string[]
 }
 
-/** A file did not hold still while it was read. */
-export class Unsettled extends Error {
-  override readonly name = 'Unsettled'
-}
-
 export async function contentsOf(keys: ReadonlyMap<string, string>): Promise<Contents> {
   // Loaded here: it takes 5 MiB of memory, which users of the raw events do not need.
   const { createHash } = await import('node:crypto')
@@ -53,15 +48,6 @@ export function differingKeys(before: Contents | undefined, after: Contents): st
 /** Returns keys as people know them, in order. */
 export function shownKeys(keys: Iterable<string>): string[] {
   return [...new Set(keys)].map((key) => Buffer.from(key, 'latin1').toString()).sort()
-}
-
-/**
- * Returns true for a directory's names that are no keys: the AtomicWriter's own. Beside a `..data` all names with two dots in front, as
- * keys may not begin so; without one (before the first swap) the names that it is about to make.
- */
-export function isInternal(name: string, hasData: boolean): boolean {
-  if (!name.startsWith('..')) return false
-  return hasData || name === '..data' || name === '..data_tmp' || /^\.\.\d{4}(_\d\d){5}/.test(name)
 }
 
 /** Returns true if a link's target can change unseen by its directory: `..data/key` cannot. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
-import { Unsettled } from './contents.ts'
+import { Torn } from '../volume/torn.ts'
 
 const CHUNK = 256 * 1024
 
@@ -32,14 +32,13 @@ export async function digestOf(
   take(left)
   const hash = createHash('sha256')
   for (let chunk = file.content; ; chunk = await file.calls.read(file.fd, asked)) {
-    if (chunk.length > left || (chunk.length === 0 && left > 0))
-      throw new Unsettled('its length is not its size')
+    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('its length is not its size')
     hash.update(chunk)
     left -= chunk.length
     // Fewer bytes than asked for mean the end of a regular file: read(2).
     if (left === 0 && chunk.length < asked) return { version, digest: hash.digest('base64') }
     // A replaced or written file is not read to its end, which may take long: another look finds the next version.
-    if (versionOf(await parent.lstat(name)) !== version) throw new Unsettled('it changed while it was read')
+    if (versionOf(await parent.lstat(name)) !== version) throw new Torn('it changed while it was read')
     asked = mostOf(left)
   }
 }

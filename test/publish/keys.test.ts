@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readKeys } from '../../src/publish/directory/keys.ts'
-import { isVersionName, versionName } from '../../src/publish/directory/layout.ts'
+import { versionName } from '../../src/publish/directory/version.ts'
+import { isVersionName } from '../../src/volume/layout.ts'
 
 test('keys become directories', () => {
   const { entries } = readKeys({ a: 'x', 'b/c': new Uint8Array([1]), 'b/d/e': '' }, 0o640)

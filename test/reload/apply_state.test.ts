@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ApplyState } from '../../src/reload/apply_state.ts'
-import { type Contents, contentsOf, isInternal, leadsOutward } from '../../src/reload/contents.ts'
+import { type Contents, contentsOf, leadsOutward } from '../../src/reload/contents.ts'
+import { isInternal } from '../../src/volume/layout.ts'
 
 const holding = (keys: Record<string, string>): Promise<Contents> => contentsOf(new Map(Object.entries(keys)))
 const [one, two, three] = [

@@ -1,8 +1,5 @@
 import { sameContent, type TargetTree } from './tree.ts'
 
-/** The name of `..data` before its rename. The AtomicWriter's: consumers and their filters know it. */
-export const DATA_DRAFT = '..data_tmp'
-
 /** The directory behind `..data`: a complete set of keys that is published as one. */
 export interface Generation {
   readonly name: string

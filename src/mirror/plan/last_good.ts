@@ -1,6 +1,7 @@
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
+import { DATA_NEXT } from '../../volume/layout.ts'
 import type { Missing, StagedGeneration } from '../copy/staged.ts'
-import { currentGeneration, DATA_DRAFT } from './generation.ts'
+import { currentGeneration } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import { NO_DOUBTS } from './reach.ts'
@@ -14,7 +15,7 @@ export function adopted(target: TargetTree, source: string): Contribution {
   // Somebody has redirected the link since: it is no source's.
   else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
   // A killed mirror leaves the draft as a link; any other entry of the name is a source's.
-  if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
+  if (current !== undefined && entries.get(DATA_NEXT)?.kind === 'link') entries.delete(DATA_NEXT)
   const generation = current && { from: current.name, tree: current.tree }
   return {
     source,

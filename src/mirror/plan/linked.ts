@@ -1,7 +1,6 @@
 import { posix } from 'node:path'
 import type { Missing, StagedGeneration } from '../copy/staged.ts'
-import { whyNoGeneration } from '../source/data_link.ts'
-import type { Snapshot } from '../source/snapshot.ts'
+import { type Snapshot, whyNoGeneration } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'
 import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
 

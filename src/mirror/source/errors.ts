@@ -1,16 +1,13 @@
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { textOf } from '../../name_key.ts'
+import { isServerGone } from '../../volume/data_link.ts'
 
+export { Torn } from '../../volume/torn.ts'
 export { codeOf }
 
 /** The source cannot be reached, or its path leads to something else. Nothing may be concluded about its entries. */
 export class SourceLost extends Error {
   override readonly name = 'SourceLost'
-}
-
-/** The source changed under the reader: what was read so far may mix two versions and is thrown away. */
-export class Torn extends Error {
-  override readonly name = 'Torn'
 }
 
 /** The path leads to another directory than the one that was read: names missing in the old one need not be gone. */
@@ -68,10 +65,7 @@ export function reasonOf(error: unknown): string {
   return codeOf(error) === '' ? error.message : (error.message.split(',')[0] ?? error.message)
 }
 
-/**
- * Returns true if an error anywhere speaks for the whole source: the server of a FUSE mount is gone, or went (ECONNABORTED) with this
- * request before it. ESTALE and EIO do not; a single replaced or damaged file gives them as well.
- */
+/** Returns true if an error anywhere speaks for the whole source. */
 export function losesSource(error: unknown): boolean {
-  return error instanceof SourceLost || ['ENOTCONN', 'ECONNABORTED'].includes(codeOf(error))
+  return error instanceof SourceLost || isServerGone(error)
 }

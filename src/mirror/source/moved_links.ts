@@ -1,8 +1,8 @@
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { whileThere } from '../../volume/data_link.ts'
 import { directoryLinks } from '../plan/reach.ts'
 import { nodeAt, type SourceTree } from '../plan/tree.ts'
-import { whileThere } from './data_link.ts'
 import type { SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 

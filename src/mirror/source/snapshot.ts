@@ -2,10 +2,11 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { keyOf, pathOf, textOf } from '../../name_key.ts'
+import { followData, hasData, statData, tornSince, wasRemoved } from '../../volume/data_link.ts'
+import { DATA, isReserved, linkText } from '../../volume/layout.ts'
 import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/leftover_staging.ts'
-import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
-import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, Torn } from './errors.ts'
+import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, type Torn } from './errors.ts'
 import type { SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 
@@ -68,40 +69,22 @@ export async function verify(
   { tree, data, way }: Snapshot,
   held: DirectoryHandle | undefined,
 ): Promise<void> {
-  const [stat, first, rest, heldStat] = await Promise.all([
+  const generation = data === undefined ? undefined : tree.entries.get(data)
+  const read = generation?.kind === 'directory' ? generation.key : undefined
+  const [stat, torn] = await Promise.all([
     root.stat(),
-    way.length === 0 ? findData(root) : lookAtData(root),
-    Promise.all(way.map((name) => whileThere(root.lstat(name)))),
-    held && whileThere(held.stat()),
+    tornSince(root, { data, way, held }, read, MAX_ENTRIES),
   ])
   if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
-  const leads = [first, ...rest].map(besideData)
-  for (const [index, name] of (way.length === 0 ? [undefined] : way).entries())
-    if (leads[index] !== name)
-      throw new Torn(`..data led to ${shown(name)}, and then to ${shown(leads[index])}`)
-  const generation = data === undefined ? undefined : tree.entries.get(data)
-  if (generation?.kind !== 'directory') return
-  if (rest.at(-1)?.ino !== generation.key.ino) throw new Torn(`${shown(data)} was replaced`)
-  // FUSE does not know a directory any more that was removed, and does not tell of its links.
-  if (held !== undefined && (heldStat === undefined || wasRemoved(generation.key, heldStat)))
-    throw new Torn(`${shown(data)} was removed`)
+  if (torn !== undefined) throw torn
 }
 
-/** Returns a name for messages; there may be none. */
-function shown(name: string | undefined): string {
-  return name === undefined ? 'nothing beside it' : textOf(name)
-}
-
-async function findData(root: SourceHandle): Promise<FileStat | undefined> {
-  return (await root.names(MAX_ENTRIES)).some(isData) ? await lookAtData(root) : undefined
-}
-
-/**
- * virtiofs.md: a directory removed on the host reads as an empty one, without an error; only nlink tells. It must have been
- * above 0 before (or be so in the directory above), since some FUSE servers do not count links at all.
- */
-export function wasRemoved(before: StatKey, now: FileStat): boolean {
-  return before.nlink > 0n && now.nlink === 0n
+/** Returns why there is no generation behind a `..data` that leads to `data`; undefined if there is one. */
+export function whyNoGeneration({ entries }: SourceTree, data: string): string | undefined {
+  const generation = entries.get(data)
+  for (const node of [entries.get(DATA), generation]) if (node?.kind === 'unreadable') return node.reason
+  if (generation === undefined) return `leads to ${textOf(data)}, which is not there`
+  return generation.kind === 'directory' ? undefined : `leads to ${textOf(data)}, which is no directory`
 }
 
 /** A directory of the source while it is read. `path` is relative to the source. */
@@ -147,8 +130,8 @@ export class Scan implements AsyncDisposable {
    */
   async read(hadData: boolean): Promise<Snapshot> {
     const root = this.#root
-    const [names, early] = await Promise.all([this.#names(root), hadData ? lookAtData(root) : undefined])
-    if (names.some(isData)) this.#looked = hadData ? early : await lookAtData(root)
+    const [names, early] = await Promise.all([this.#names(root), hadData ? statData(root) : undefined])
+    if (hasData(names)) this.#looked = hadData ? early : await statData(root)
     // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
     const { data, way, held } = await followData(root, this.#looked)
     this.#data = data
@@ -191,7 +174,7 @@ export class Scan implements AsyncDisposable {
 
   #lookedAt(name: string): FileStat | undefined {
     if (name === this.#data) return this.#generation?.opened
-    return name === '..data' ? this.#looked : undefined
+    return name === DATA ? this.#looked : undefined
   }
 
   async #names(held: SourceHandle): Promise<Buffer[]> {
@@ -226,7 +209,7 @@ export class Scan implements AsyncDisposable {
    */
   #isInternal(name: string): boolean {
     if (STAGING_NAME.test(name)) return true
-    return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
+    return this.#data !== undefined && isReserved(name) && name !== DATA && name !== this.#data
   }
 
   async #entry(
@@ -243,7 +226,7 @@ export class Scan implements AsyncDisposable {
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
       // Its own text may lead to a name that the target does not have: generations are named anew there.
       if (this.#data !== undefined && at !== this.#data && this.#way.includes(at))
-        return { kind: 'link', to: '..data' }
+        return { kind: 'link', to: DATA }
       if (stat.isSymbolicLink()) return this.#link(at, stat.link)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
@@ -267,7 +250,7 @@ export class Scan implements AsyncDisposable {
 
   /** Returns true for a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
   #isOfLayout(at: string, to: string): boolean {
-    return this.#data !== undefined && (at === '..data' || to === `..data/${at}`)
+    return this.#data !== undefined && (at === DATA || to === linkText(at))
   }
 
   #link(at: string, to: string): SourceNode | undefined {
@@ -307,7 +290,7 @@ export class Scan implements AsyncDisposable {
     }
     // As readers know the path, and the same in each version.
     const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
-    this.#skipped.push({ path: isKey ? `..data${path.slice(this.#data?.length)}` : path, reason })
+    this.#skipped.push({ path: isKey ? DATA + path.slice(this.#data?.length) : path, reason })
   }
 }
 

@@ -2,8 +2,8 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
 import { keyOf } from '../../name_key.ts'
+import { DATA_NEXT } from '../../volume/layout.ts'
 import { digestFile } from '../copy/safe_copy.ts'
-import { DATA_DRAFT } from '../plan/generation.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
@@ -32,7 +32,7 @@ export async function readBack(
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(keyOf)) {
     // Unless a source has had an entry of the draft's name.
-    const isData = name === '..data' || (name === DATA_DRAFT && !made.has(name))
+    const isData = name === '..data' || (name === DATA_NEXT && !made.has(name))
     const inodes = made.get(isData ? '..data' : name)
     if (inodes === undefined || (only !== '' && name !== only)) continue
     const stat = await target.lstat(name).catch(() => undefined)

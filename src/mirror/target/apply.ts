@@ -5,9 +5,9 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { type At, RENAME_EXCHANGE, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { DATA_NEXT } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
-import { DATA_DRAFT } from '../plan/generation.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
@@ -129,7 +129,7 @@ async function carryOut(
     await copyAttributes(entry, shown, step.node.key)
     inventory.note(path, await onTarget('stat', shown, entry.stat()))
   } else if (isData(step) && step.node.kind === 'link') {
-    const isDraftContent = target.tree.entries.has(DATA_DRAFT)
+    const isDraftContent = target.tree.entries.has(DATA_NEXT)
     const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork, isDraftContent))
     target.forget(path)
     inventory.note(path, made)
@@ -152,7 +152,7 @@ async function swapData(
 ): Promise<FileStat> {
   const { calls } = parent
   // A source may have an entry of the draft's name, which stays while `..data` is swapped.
-  const [above, draft] = isDraftContent ? await inWork(openWork) : [parent, DATA_DRAFT]
+  const [above, draft] = isDraftContent ? await inWork(openWork) : [parent, DATA_NEXT]
   try {
     await calls.symlink(to, above.at(draft))
   } catch (error) {

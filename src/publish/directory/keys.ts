@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../errors.ts'
+import { isReserved } from '../../volume/layout.ts'
 import { bytesOf, type Data } from '../arguments.ts'
 
 /** The content to publish, directory by directory. */
@@ -54,7 +55,7 @@ export function directoryMode(keys: Keys): number {
 /** Checks AtomicWriter's rules, and that each key can be read back under the given name. */
 function components(key: string): string[] {
   const names = key.split('/')
-  const isWrong = (name: string) => name === '' || name === '.' || name.startsWith('..')
+  const isWrong = (name: string) => name === '' || name === '.' || isReserved(name)
   if (names.some(isWrong) || key.includes('\0') || Buffer.from(key).toString() !== key)
     throw invalidArgument('a key of files', key, "a relative path, of names that do not begin with '..'")
   return names

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
@@ -7,7 +8,6 @@ import { syncDirectory, syncFile, writeAll } from '../draft/durable.ts'
 import { modeOfCopy } from '../draft/owner.ts'
 import { failure } from '../failure.ts'
 import { directoryMode, type Key, type Keys } from './keys.ts'
-import { versionName } from './layout.ts'
 import { VersionMark } from './version_mark.ts'
 
 const CHUNK = 1024 * 1024
@@ -38,6 +38,12 @@ export async function holdsKeys(directory: DirectoryHandle, name: string, keys: 
   } catch {
     return false
   }
+}
+
+/** Returns the name of a new version directory, as AtomicWriter's: UTC, and digits against a second one in the same second. */
+export function versionName(now = new Date()): string {
+  const digits = now.toISOString().slice(0, 19).replace(/[-T:]/g, '_')
+  return `..${digits}.${randomInt(1_000_000_000, 2 ** 32)}`
 }
 
 async function makeVersion(directory: DirectoryHandle): Promise<string> {

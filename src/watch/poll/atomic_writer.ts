@@ -1,3 +1,4 @@
+import { DATA, isReserved } from '../../volume/layout.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
@@ -6,9 +7,9 @@ import type { Tree } from '../tree/tree.ts'
  * is links. Every change makes, renames or removes a name in it, which the directory's own times tell: a generation is replaced, never written to.
  */
 export function isAtomicLayout(directory: Directory, tree: Tree): boolean {
-  if (!directory.isListed || !directory.mayHold('..data')) return false
+  if (!directory.isListed || !directory.mayHold(DATA)) return false
   const entries = tree.entriesOf(directory)
-  const data = entries.get('..data')
+  const data = entries.get(DATA)
   if (data?.kind !== 'symlink') return false
   const others: string[] = []
   for (const [name, { kind }] of entries) {
@@ -17,5 +18,5 @@ export function isAtomicLayout(directory: Directory, tree: Tree): boolean {
   }
   const [generation = ''] = others
   // A link is as long as the name that it leads to, and such names are ASCII.
-  return generation.startsWith('..') && data.stat?.size === generation.length
+  return isReserved(generation) && data.stat?.size === generation.length
 }
