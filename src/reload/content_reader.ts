@@ -30,8 +30,6 @@ const MAX_BYTES = 256 * 1024 * 1024
 const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs', 'debugfs', 'tracefs'])
 /** The number of files that are read at once. Each may hold 256 KiB. */
 const AT_ONCE = 64
-/** The most readings at once while files change. */
-const ATTEMPTS = 5
 
 /** A key: the version that was read, '' if the file did not hold still even for that, and a text that stands for its content. */
 interface Found {
@@ -62,30 +60,17 @@ export class ContentReader {
     this.#paths = paths
   }
 
-  /**
-   * Reads again at once, a few times, while keys move that are not in `restless`.
-   *
-   * @throws {InotifyError} a path, or something below it, is not there or cannot be read
-   */
-  async read(restless: ReadonlySet<string> = new Set()): Promise<Reading> {
+  /** @throws {InotifyError} a path, or something below it, is not there or cannot be read */
+  async read(): Promise<Reading> {
     requireProc()
-    for (let attempt = 1; ; attempt++) {
-      const reading = await this.#readOnce()
-      if (attempt === ATTEMPTS || [...reading.moving].every((key) => restless.has(key))) return reading
-    }
-  }
-
-  async #readOnce(): Promise<Reading> {
     const { found, outward } = await this.#walk(true)
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
     const now = (await this.#walk(false)).found
-    const versionOf = (key: string) => found.get(key)?.version || undefined
-    const all = new Set([...found.keys(), ...now.keys()])
-    const moving = [...all].filter(
-      (key) => versionOf(key) === undefined || versionOf(key) !== now.get(key)?.version,
-    )
-    const contents = await contentsOf(new Map([...found].map(([key, { content }]) => [key, content])))
     const versions = new Map([...now].map(([key, { version }]) => [key, version]))
+    const isStill = (key: string) => (found.get(key)?.version || undefined) === versions.get(key)
+    const moving = [...new Set([...found.keys(), ...now.keys()])].filter((key) => !isStill(key))
+    const kept = [...found].filter(([key]) => now.has(key))
+    const contents = await contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
     return { ...contents, versions, moving: new Set(moving), outward }
   }
 

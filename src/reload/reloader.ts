@@ -67,6 +67,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   // The ms of the last reading.
   #took = 0
   #isAsked = false
+  // True: something that may come to rest had not at the last look.
+  #waits = false
   #closing: Promise<void> | undefined
 
   /** @internal Use {@link reload}. `once`: nothing is watched, and what the first {@link trigger} finds is acted upon whatever it is. */
@@ -117,6 +119,11 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     // For the look that begins now: an attempt under way will set the time of the next.
     this.#isAsked = true
     await this.#turns.run()
+    while (this.#waits && !this.#ending.signal.aborted) {
+      await this.#pause(this.#config.delay)
+      this.#isAsked = true
+      await this.#turns.run()
+    }
   }
 
   /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
@@ -139,12 +146,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#isWatched) {
       // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
-      const found = await this.#read(false)
+      const found = await this.#read((reading) => this.#unrest.observe(reading, false))
       // A missing path is not in use: its arrival is a change. So is content that does not hold still.
       const isInUse = found !== undefined && !this.#isKept
       this.#applyState = new ApplyState(isInUse ? await heldAt(found, found.moving, undefined) : undefined)
       if (found !== undefined) this.#hints.follow(found.outward)
-      this.#alarms.looked(this.#took, this.#untilRetry)
+      this.#alarms.looked(this.#took, this.#unrest.waits, this.#untilRetry)
     }
     this.#requireOpen()
     this.#tell('look')
@@ -155,49 +162,43 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#applyState === undefined) await this.ready.catch(() => {})
     const state = this.#applyState
     if (state === undefined || this.#ending.signal.aborted) return
-    const { isBurst, takesAll } = this.#alarms.begin()
-    const isAsked = this.#isAsked
-    if (isAsked) this.#retryAt = 0
+    const isBurst = this.#alarms.begin() && !this.#isAsked
+    if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false
+    this.#waits = false
     try {
-      const found = await this.#read(isBurst)
+      const found = await this.#read((reading) => this.#unrest.observe(reading, isBurst))
       if (this.#isWatched) this.#hints.follow(found?.outward ?? [])
       if (found === undefined) return
-      if (takesAll || isAsked) await this.#take(state, await heldAt(found, found.moving, state.applied))
-      // Else the burst will end, or goes on only for keys that never rest.
-      else if (this.#unrest.isKnown)
-        await this.#take(state, await heldAt(found, this.#unrest.restless, state.applied))
+      const { waits, restless } = this.#unrest
+      this.#waits = waits
+      if (waits) return
+      const held = isBurst ? restless : found.moving
+      await this.#take(state, await heldAt(found, held, state.applied))
     } finally {
-      this.#alarms.looked(this.#took, this.#untilRetry)
+      this.#alarms.looked(this.#took, this.#waits, this.#untilRetry)
       this.#tell('look')
     }
   }
 
-  async #take(state: ApplyState, found: Contents): Promise<void> {
-    for (let now = found; !this.#ending.signal.aborted; ) {
-      const verdict = state.judge(now, performance.now() >= this.#retryAt)
-      if (verdict === 'recover') {
-        state.recovered()
-        this.#tell('recovered')
-      }
-      if (verdict !== 'act') return
-      if (!(await this.#isValid(state, now))) return
-      const after = this.#config.validate === undefined ? now : await this.#readAgain(now)
-      // The content is unknown now, which has been reported.
-      if (after === undefined) return
-      if (after.digest === now.digest) return await this.#act(state, now)
-      // The validated content is no longer the present one: a new burst, with a trailing edge of its own.
-      await this.#pause(this.#config.delay)
-      const settled = await this.#readAgain(now)
-      if (settled === undefined) return
-      now = settled
+  async #take(state: ApplyState, now: Contents): Promise<void> {
+    const verdict = state.judge(now, performance.now() >= this.#retryAt)
+    if (verdict === 'recover') {
+      state.recovered()
+      this.#tell('recovered')
     }
+    if (verdict !== 'act' || !(await this.#isValid(state, now))) return
+    if (this.#config.validate === undefined || (await this.#isStill(now))) await this.#act(state, now)
   }
 
-  /** Reads again, and leaves restless keys as they were. */
-  async #readAgain(before: Contents): Promise<Contents | undefined> {
-    const found = await this.#read(true)
-    return found && (await heldAt(found, this.#unrest.restless, before))
+  /** Returns true if the content is what it was before, but for restless keys. Else the validated content is no longer the present one. */
+  async #isStill(before: Contents): Promise<boolean> {
+    const found = await this.#read((reading) => this.#unrest.observeAgain(reading))
+    // The content is unknown now, which has been reported.
+    if (found === undefined) return false
+    const { digest } = await heldAt(found, this.#unrest.restless, before)
+    this.#waits ||= digest !== before.digest
+    return digest === before.digest
   }
 
   async #isValid(state: ApplyState, now: Contents): Promise<boolean> {
@@ -235,43 +236,31 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   /** Reads the paths; undefined, and an 'error' with the reason, if they cannot be read. */
-  async #read(isBurst: boolean): Promise<Reading | undefined> {
+  async #read(observe: (reading: Reading) => void): Promise<Reading | undefined> {
+    const { reader } = await this.#work
     // A blocked loop runs its timers before it hears of the answer.
     const stalled = setInterval(() => setImmediate(() => void this.#checkAnswers()), PATIENCE / 5)
+    const began = performance.now()
     try {
-      const found = await this.#readSettled(isBurst)
-      const [restless] = shownKeys(found.moving)
-      if (restless === undefined) this.#trouble = undefined
-      else this.#enterTrouble(this.#changesTooFast(restless, 'it is left as it was until it rests'))
+      const found = await reader.read()
+      observe(found)
+      const { restless } = this.#unrest
+      const [moving] = shownKeys([...found.moving].filter((key) => restless.has(key)))
+      if (moving === undefined) this.#trouble = undefined
+      else this.#enterTrouble(this.#changesTooFast(moving))
       return found
     } catch (error) {
       if (!this.#ending.signal.aborted) this.#enterTrouble(error as Error)
       return undefined
     } finally {
+      this.#took = performance.now() - began
       clearInterval(stalled)
     }
   }
 
-  /** Waits until all keys hold still but those that never do. */
-  async #readSettled(isBurst: boolean): Promise<Reading> {
-    const { reader } = await this.#work
-    for (let tries = 1; ; tries++) {
-      const began = performance.now()
-      const found = await reader.read(this.#unrest.restless)
-      this.#took = performance.now() - began
-      this.#unrest.observe(found, isBurst)
-      const { restless } = this.#unrest
-      const [other] = shownKeys([...found.moving].filter((key) => !restless.has(key)))
-      if (other === undefined) return found
-      if (tries === 5) this.#enterTrouble(this.#changesTooFast(other, 'nothing is done until it rests'))
-      await this.#pause(this.#config.delay)
-      this.#ending.signal.throwIfAborted()
-    }
-  }
-
-  #changesTooFast(key: string, and: string): InotifyError {
+  #changesTooFast(key: string): InotifyError {
     const [path] = this.#config.paths
-    const hint = `'${printable(key)}' changes faster than it can be read: ${and}`
+    const hint = `'${printable(key)}' changes faster than it can be read: it is left as it was until it rests`
     return new InotifyError({ errno: 'EAGAIN', syscall: 'read', path, hint })
   }
 

@@ -4,14 +4,6 @@ export interface Pace {
   readonly interval: number
 }
 
-/** The situation of a look. */
-export interface Occasion {
-  /** True: there has been no pause of `delay` since the last change. */
-  readonly isBurst: boolean
-  /** True: all is to be taken as it is, since all has rested or time is up; keys that move are not. */
-  readonly takesAll: boolean
-}
-
 /** The pauses per look in a burst: reading takes a fifth of the time, at most. */
 const PAUSES_PER_LOOK = 4
 /** The least pause, in ms. */
@@ -21,7 +13,11 @@ const LEAST_PAUSE = 10
 export class Timers {
   readonly #pace: Pace
   readonly #ring: () => void
+  // Set while changes have not rested for `delay`.
   #quiet: NodeJS.Timeout | undefined
+  // True: they had not when the last look began; and an interval, or the time to the next try, was over.
+  #isBurst = false
+  #isDue = false
   #latest: NodeJS.Timeout | undefined
   // performance.now() of the burst's beginning, or of the last look that took all; undefined: all rests.
   #burst: number | undefined
@@ -46,38 +42,40 @@ export class Timers {
     }
     clearTimeout(this.#quiet)
     this.#quiet = setTimeout(() => {
-      this.#burst = undefined
+      this.#quiet = undefined
       this.#ring()
     }, this.#pace.delay)
   }
 
-  /** Begins a look, which includes all looks that are due. */
-  begin(): Occasion {
+  /**
+   * Begins a look, which includes all looks that are due. Returns true in the midst of a burst: all changes are to be taken that there have been if
+   * they have rested, or if time is up.
+   */
+  begin(): boolean {
     const now = performance.now()
-    const isBurst = this.#burst !== undefined
+    this.#isBurst = this.#quiet !== undefined
     // A timer may be early by less than a ms.
-    const takesAll = now + 1 >= Math.min((this.#burst ?? 0) + this.#pace.interval, this.#due) || !isBurst
-    if (isBurst && takesAll) this.#burst = now
+    this.#isDue = now + 1 >= Math.min((this.#burst ?? now) + this.#pace.interval, this.#due)
     this.#reset()
-    return { isBurst, takesAll }
+    return this.#isBurst && !this.#isDue
   }
 
   /**
    * Ends a look: the next is an `interval` away, or a failure is tried again after `retry` ms.
    *
    * @param took the ms that the whole reading took
+   * @param waits true: something is waited for that moves still
    */
-  looked(took: number, retry?: number): void {
+  looked(took: number, waits: boolean, retry?: number): void {
     const now = performance.now()
     const { delay, interval } = this.#pace
     if (retry !== undefined) this.#due = now + retry
-    let latest = now + interval
-    if (this.#burst !== undefined) {
-      if (this.#quiet === undefined) this.changed()
-      const pause = Math.max(delay, LEAST_PAUSE, PAUSES_PER_LOOK * took)
-      latest = Math.min(now + pause, this.#burst + interval)
-    }
-    this.#lookWithin(Math.min(latest, this.#due) - now)
+    if ((waits || this.#isBurst) && this.#quiet === undefined) this.changed()
+    if (this.#quiet === undefined) this.#burst = undefined
+    else if (this.#isDue && !waits) this.#burst = now
+    const pause = Math.max(delay, LEAST_PAUSE, PAUSES_PER_LOOK * took)
+    const latest = this.#burst === undefined ? now + interval : Math.min(now + pause, this.#burst + interval)
+    this.#lookWithin(waits ? pause : Math.min(latest, this.#due) - now)
   }
 
   close(): void {

@@ -7,13 +7,23 @@ import { scratch } from '../support/scratch.ts'
 import { PATIENCE, program, reloading } from './fixture.ts'
 
 /** Rewrites a file without an end, on a thread of its own; resolves at the first time. Ends by the function that is returned. */
-async function rewriting(path: string, how: 'in place' | 'renamed' | 'large', ms: number) {
+async function rewriting(path: string, how: 'in place' | 'renamed' | 'slowly' | 'large', ms: number) {
   const worker = new Worker(
-    `const { writeFileSync, renameSync } = require('node:fs')
+    `const { appendFileSync, writeFileSync, renameSync } = require('node:fs')
      const { workerData: { path, how, ms }, parentPort } = require('node:worker_threads')
      let n = 0
+     let beside = ''
      const size = how === 'large' ? 2_000_000 : 8
+     // Under another name each time, and one after another without a pause.
+     const writeOn = () => {
+       const next = n % 20 === 0 ? path + '.' + Math.random() : beside
+       appendFileSync(next, String(n++))
+       if (next !== beside && beside !== '') renameSync(beside, path)
+       beside = next
+       if (n === 21) parentPort.postMessage('')
+     }
      setInterval(() => {
+       if (how === 'slowly') return writeOn()
        const to = how === 'renamed' ? path + '.' + Math.random() : path
        writeFileSync(to, String(n++).padStart(size))
        if (to !== path) renameSync(to, path)
@@ -34,7 +44,9 @@ test.each([
   { files: 5, restless: 4, how: 'large', every: 10, begins: 'behind' },
   { files: 5, restless: 2, how: 'in place', every: 60, begins: 'before', below: true },
   { files: 5, restless: 2, how: 'in place', every: 5, begins: 'behind', linked: true },
-  { files: 4, restless: 3, how: 'in place', every: 5, begins: 'behind', validate: true },
+  { files: 4, restless: 3, how: 'in place', every: 5, begins: 'behind', validate: 'sleep 0.1' },
+  { files: 4, restless: 3, how: 'in place', every: 300, begins: 'behind', validate: 'sleep 0.6' },
+  { files: 3, restless: 0, how: 'slowly', every: 3, begins: 'behind' },
 ] as const)('a file that never rests holds up no other: %o', async (how) => {
   const { files, restless, every, begins } = how
   const [directory, elsewhere] = [scratch(), scratch()]
@@ -48,14 +60,13 @@ test.each([
     symlinkSync(log, `${path(restless)}~`)
     renameSync(`${path(restless)}~`, path(restless))
   }
-  const validate = program('sleep 0.1').argv
   const start = () => rewriting(log, how.how, every)
   let stop = begins === 'before' ? await start() : undefined
   const { told } = await reloading({
     paths: [directory],
     delay: 80,
     retry: 1000,
-    ...('validate' in how && { validate }),
+    ...('validate' in how && { validate: program(how.validate).argv }),
   })
   stop ??= await start()
   const other = (restless + 1) % files
