@@ -44,8 +44,21 @@ interface Place {
   readonly path: string
   /** The prefix of its keys, latin1. */
   readonly prefix: string
-  /** The directories on the way down, itself included. */
+  /** The directories on the way down. */
   readonly above: ReadonlySet<string>
+}
+
+/** An entry of a directory. */
+interface Entry {
+  readonly parent: DirectoryHandle
+  readonly name: string | Buffer
+  readonly stat: FileStat
+}
+
+/** An entry's key, and the path by which people know it. */
+interface Known {
+  readonly key: string
+  readonly shown: string
 }
 
 /** Reads the content of the paths: whole, and of one moment. Never opens anything but regular files for reading. */
@@ -92,19 +105,12 @@ export class ContentReader {
     const reached = await resolvePath(this.#calls, path)
     await using parent = reached.parent
     const { name, stat } = reached
-    if (stat.isFile()) return await walk.file(parent, name, stat, latin1(named ?? basename(path)), path)
-    if (!stat.isDirectory()) {
-      const hint = 'it is neither a file nor a directory'
-      throw new InotifyError({ errno: 'EINVAL', syscall: 'read', path, hint })
-    }
+    if (stat.isFile()) return await walk.file(reached, { key: latin1(named ?? basename(path)), shown: path })
+    if (!stat.isDirectory()) throw refusal('EINVAL', path, 'it is neither a file nor a directory')
     await using held = await DirectoryHandle.open(this.#calls, `${parent.path}/${name}`)
     await this.#requireMount(held, path)
-    await walk.directory({
-      held,
-      path,
-      prefix: named === undefined ? '' : `${latin1(named)}/`,
-      above: new Set(),
-    })
+    const prefix = named === undefined ? '' : `${latin1(named)}/`
+    await walk.directory({ held, path, prefix, above: new Set() })
   }
 
   /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
@@ -112,10 +118,8 @@ export class ContentReader {
     const { mountOrDevice: mount } = held.opened
     const isEmpty = (await held.names(1)).length === 0
     const before = this.#mounts.get(path)
-    if (isEmpty && before !== undefined && before !== mount) {
-      const hint = 'its mount is gone, and an empty directory is left'
-      throw new InotifyError({ errno: 'ENOENT', syscall: 'read', path, hint })
-    }
+    if (isEmpty && before !== undefined && before !== mount)
+      throw refusal('ENOENT', path, 'its mount is gone, and an empty directory is left')
     if (!isEmpty) this.#mounts.set(path, mount)
   }
 }
@@ -143,115 +147,101 @@ class Walk {
     this.#root = root
   }
 
-  async directory(place: Place): Promise<void> {
-    const { held, path } = place
+  async directory({ held, path, prefix, above }: Place): Promise<void> {
     const here = identityOf(held.opened)
-    if (place.above.has(here)) return
-    if (place.above.size === MAX_DEPTH) {
-      throw new InotifyError({
-        errno: 'E2BIG',
-        syscall: 'read',
-        path,
-        hint: `it lies more than ${MAX_DEPTH} directories deep`,
-      })
-    }
-    const above = new Set([...place.above, here])
+    if (above.has(here)) return
+    if (above.size === MAX_DEPTH)
+      throw refusal('E2BIG', path, `it lies more than ${MAX_DEPTH} directories deep`)
+    const inside = new Set([...above, here])
     const names = await held.names(MAX_ENTRIES + 1)
     const isVolume = hasData(names)
     const keys = names.filter((name) => !isInternal(name.toString(), isVolume))
     this.#entries += keys.length
     if (this.#entries > MAX_ENTRIES) {
       const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
-      throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path, hint })
+      throw refusal('E2BIG', path, hint)
     }
-    const others: Array<() => Promise<void>> = []
-    const inside = { ...place, above }
+    const knownBy = (name: Buffer): Known => ({
+      key: prefix + name.toString('latin1'),
+      shown: join(path, name.toString()),
+    })
+    const others: Array<Entry & { name: Buffer }> = []
     const look = async (name: Buffer) => {
-      const other = await this.#entry(inside, name)
-      if (other !== undefined) others.push(other)
+      const known = knownBy(name)
+      await this.#met(known, async () => {
+        const entry = { parent: held, name, stat: await held.lstat(name) }
+        if (entry.stat.isFile()) await this.#file(entry, known)
+        else others.push(entry)
+      })
     }
     await atOnce(keys.sort(Buffer.compare), look, AT_ONCE)
     // One after another, as each holds a descriptor.
-    for (const other of others) await other()
+    for (const other of others) {
+      const known = knownBy(other.name)
+      await this.#met(known, () => this.#other(other, known, inside))
+    }
   }
 
-  /** @param shown the path by which people know it */
-  async file(
-    parent: DirectoryHandle,
-    name: string | Buffer,
-    stat: FileStat,
-    key: string,
-    shown: string,
-  ): Promise<void> {
+  async file(entry: Entry, known: Known): Promise<void> {
+    await this.#met(known, () => this.#file(entry, known))
+  }
+
+  async #file({ parent, name, stat }: Entry, { key, shown }: Known): Promise<void> {
     if (!this.#reads) return this.#add(key, versionOf(stat), '')
-    await this.#met(key, shown, async () => {
-      await this.#requireReadable(parent, name, stat, shown)
-      const { version, digest } = await digestOf(parent, name, stat.size, (bytes) =>
-        this.#takeBytes(bytes, shown),
-      )
-      this.#add(key, version, digest)
-    })
+    await this.#requireReadable(parent, name, stat, shown)
+    const { version, digest } = await digestOf(parent, name, stat.size, (bytes) =>
+      this.#takeBytes(bytes, shown),
+    )
+    this.#add(key, version, digest)
   }
 
-  /** Takes in a file. Returns a function that takes in any other entry. */
-  async #entry(place: Place, bytes: Buffer): Promise<(() => Promise<void>) | undefined> {
-    const { held, path, prefix } = place
-    const key = prefix + bytes.toString('latin1')
-    const shown = join(path, bytes.toString())
-    let other: (() => Promise<void>) | undefined
-    await this.#met(key, shown, async () => {
-      const stat = await held.lstat(bytes)
-      if (stat.isFile()) return await this.file(held, bytes, stat, key, shown)
-      if (stat.isSymbolicLink()) other = () => this.#link(place, bytes, stat, key)
-      else if (stat.isDirectory()) other = () => this.#below(place, bytes, key, shown)
-      else this.#add(key, versionOf(stat), 'neither a file nor a directory')
-    })
-    return other && (() => this.#met(key, shown, other as () => Promise<void>))
-  }
-
-  async #below(place: Place, bytes: Buffer, key: string, shown: string): Promise<void> {
-    await using held = await place.held.directory(bytes)
-    await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
-  }
-
-  /** Takes in a key. An entry that has gone since the listing, or has become another, is moving. */
-  async #met(key: string, shown: string, take: () => Promise<void>): Promise<void> {
-    try {
-      await take()
-    } catch (error) {
-      const isTorn = error instanceof Torn || (error instanceof CallError && MOVED.has(error.code))
-      if (!isTorn) throw error instanceof CallError ? readError(error, shown) : error
-      this.#add(key, '', '')
+  /** Takes in a directory, or a link as its target. */
+  async #other(entry: Entry & { name: Buffer }, known: Known, above: ReadonlySet<string>): Promise<void> {
+    const { parent, name, stat } = entry
+    const { key, shown } = known
+    const below = { path: shown, prefix: `${key}/`, above }
+    if (stat.isDirectory()) {
+      await using held = await parent.directory(name)
+      return await this.directory({ ...below, held })
     }
-  }
-
-  /** Takes in a link as its target. */
-  async #link(place: Place, bytes: Buffer, stat: FileStat, key: string): Promise<void> {
-    const shown = join(place.path, bytes.toString())
-    if (leadsOutward(stat.link)) {
-      // The link is watched by its path as text: another name would seem to lead nowhere, for ever.
-      if (!isText(key)) {
-        const hint =
-          'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
-        throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
-      }
-      this.#takeText(shown.length)
-      this.outward.push(shown)
-    }
+    if (!stat.isSymbolicLink()) return this.#add(key, versionOf(stat), 'neither a file nor a directory')
+    if (leadsOutward(stat.link)) this.#leaveBy(known)
     let reached: ResolvedPath
     try {
-      reached = await resolvePath(this.#calls, `${place.held.path}/${keyOf(bytes)}`)
+      reached = await resolvePath(this.#calls, `${parent.path}/${keyOf(name)}`)
     } catch (error) {
       if (!isNowhere(error)) throw error
       // A link can lead nowhere for long, so its text stands for its content.
       return this.#add(key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
     }
-    await using parent = reached.parent
-    const { name, stat: target } = reached
-    if (target.isFile()) return await this.file(parent, name, target, key, shown)
-    if (!target.isDirectory()) return this.#add(key, versionOf(target), 'neither a file nor a directory')
-    await using held = await DirectoryHandle.open(this.#calls, `${parent.path}/${name}`)
-    await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
+    await using end = reached.parent
+    if (reached.stat.isFile()) return await this.#file(reached, known)
+    if (!reached.stat.isDirectory())
+      return this.#add(key, versionOf(reached.stat), 'neither a file nor a directory')
+    await using held = await DirectoryHandle.open(this.#calls, `${end.path}/${reached.name}`)
+    await this.directory({ ...below, held })
+  }
+
+  /** Notes a link that leads out of its directory. It is watched by its path as text: another name would seem to lead nowhere, for ever. */
+  #leaveBy({ key, shown }: Known): void {
+    if (!isUtf8(Buffer.from(key, 'latin1'))) {
+      const hint =
+        'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
+      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
+    }
+    this.#takeText(shown.length)
+    this.outward.push(shown)
+  }
+
+  /** Takes in a key. An entry that has gone since the listing, or has become another, is moving. */
+  async #met({ key, shown }: Known, take: () => Promise<void>): Promise<void> {
+    try {
+      await take()
+    } catch (error) {
+      const isUnsettled = error instanceof Torn || (error instanceof CallError && MOVED.has(error.code))
+      if (!isUnsettled) throw error instanceof CallError ? readError(error, shown) : error
+      this.#add(key, '', '')
+    }
   }
 
   /** Checks a file system before the first open for reading; O_PATH opens nothing. */
@@ -266,7 +256,7 @@ class Walk {
     const type = typeByMagic(await this.#calls.fileSystem(held.fd))
     if (OF_THE_KERNEL.has(type)) {
       const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
-      throw new InotifyError({ errno: 'EINVAL', syscall: 'read', path: shown, hint })
+      throw refusal('EINVAL', shown, hint)
     }
     this.#readable.add(held.opened.dev)
   }
@@ -275,7 +265,7 @@ class Walk {
     this.#bytes += bytes
     if (this.#bytes <= MAX_BYTES) return
     const hint = `with it the files are more than ${MAX_BYTES / 1024 / 1024} MiB: name the files, or a directory with less`
-    throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: shown, hint })
+    throw refusal('E2BIG', shown, hint)
   }
 
   #add(key: string, version: string, content: string): void {
@@ -287,7 +277,7 @@ class Walk {
     this.#text += length
     if (this.#text <= MAX_TEXT) return
     const hint = `the paths below it take more than ${MAX_TEXT / 1024 / 1024} MiB: name the files, or a directory with fewer`
-    throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: this.#root, hint })
+    throw refusal('E2BIG', this.#root, hint)
   }
 }
 
@@ -298,10 +288,6 @@ function identityOf({ dev, ino }: FileStat): string {
 /** Returns the bytes of a path of keys, a character each. */
 function latin1(path: string): string {
   return Buffer.from(pathOf(path)).toString('latin1')
-}
-
-function isText(key: string): boolean {
-  return isUtf8(Buffer.from(key, 'latin1'))
 }
 
 function isNowhere(error: unknown): boolean {
@@ -315,6 +301,10 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a file is where a directory should be on the way to it; nothing is done until it is there',
   EACCES: 'what it holds cannot be compared, and nothing is done until it can be read',
   ENOTCONN: 'the server of its mount is gone; nothing is done until it is back',
+}
+
+function refusal(errno: 'E2BIG' | 'EINVAL' | 'ENOENT', path: string, hint: string): InotifyError {
+  return new InotifyError({ errno, syscall: 'read', path, hint })
 }
 
 function readError({ code, errno, syscall }: CallError, path: string): Error {
