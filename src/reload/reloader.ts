@@ -82,7 +82,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#alarms = new Timers(config, () => void this.#turns.run())
     this.#hints = new ChangeTrigger(config.paths, {
       hint: () => this.#alarms.changed(),
-      trouble: (error) => this.#tellOf(error),
+      trouble: (error) => this.#tell('error', error),
     })
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
@@ -139,7 +139,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   async #start(): Promise<void> {
     await this.#work.catch((error: Error) => {
-      this.#tellOf(error)
+      this.#tell('error', error)
       throw error
     })
     this.#requireOpen()
@@ -187,8 +187,13 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       state.recovered()
       this.#tell('recovered')
     }
-    if (verdict !== 'act' || !(await this.#isValid(state, now))) return
-    if (this.#config.validate === undefined || (await this.#isStill(now))) await this.#act(state, now)
+    if (verdict !== 'act') return
+    const { validation, action } = await this.#work
+    const isValid =
+      validation === undefined ||
+      ((await this.#attempt('validate', state, now, validation)) && (await this.#isStill(now)))
+    if (!isValid || !(await this.#attempt('action', state, now, action))) return
+    this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
   /** Returns true if the content is what it was before, but for restless keys. Else the validated content is no longer the present one. */
@@ -199,17 +204,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const { digest } = await heldAt(found, this.#unrest.restless, before)
     this.#waits ||= digest !== before.digest
     return digest === before.digest
-  }
-
-  async #isValid(state: ApplyState, now: Contents): Promise<boolean> {
-    const { validation } = await this.#work
-    return validation === undefined || (await this.#attempt('validate', state, now, validation))
-  }
-
-  async #act(state: ApplyState, now: Contents): Promise<void> {
-    const { action } = await this.#work
-    if (!(await this.#attempt('action', state, now, action))) return
-    this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
   async #attempt(
@@ -227,7 +221,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false
-      const failure = failureOf(stage, error)
+      const output = error instanceof ActionError ? error.output : ''
+      const failure = { stage, reason: messageOf(error), output }
       state.failed(now, failure)
       this.#retryAt = performance.now() + this.#config.retry
       this.#tell('failed', failure)
@@ -246,8 +241,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       observe(found)
       const { restless } = this.#unrest
       const [moving] = shownKeys([...found.moving].filter((key) => restless.has(key)))
+      const hint = `'${printable(moving ?? '')}' changes faster than it can be read: it is left as it was until it rests`
       if (moving === undefined) this.#trouble = undefined
-      else this.#enterTrouble(this.#changesTooFast(moving))
+      else this.#enterTrouble(this.#notRead('EAGAIN', hint))
       return found
     } catch (error) {
       if (!this.#ending.signal.aborted) this.#enterTrouble(error as Error)
@@ -258,40 +254,31 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  #changesTooFast(key: string): InotifyError {
-    const [path] = this.#config.paths
-    const hint = `'${printable(key)}' changes faster than it can be read: it is left as it was until it rests`
-    return new InotifyError({ errno: 'EAGAIN', syscall: 'read', path, hint })
-  }
-
   async #checkAnswers(): Promise<void> {
     const { unanswered } = await this.#work
     if (unanswered < PATIENCE) return
-    const [path] = this.#config.paths
     const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
-    this.#enterTrouble(new InotifyError({ errno: 'ETIMEDOUT', syscall: 'read', path, hint }))
+    this.#enterTrouble(this.#notRead('ETIMEDOUT', hint))
+  }
+
+  #notRead(errno: 'EAGAIN' | 'ETIMEDOUT', hint: string): InotifyError {
+    return new InotifyError({ errno, syscall: 'read', path: this.#config.paths[0], hint })
   }
 
   #enterTrouble(error: Error): void {
     const isKnown = this.#trouble?.message === error.message
     this.#trouble = error
-    if (!isKnown) this.#tellOf(error)
+    if (!isKnown) this.#tell('error', error)
   }
 
-  #tellOf(error: Error): void {
-    // Checks for listeners only now: a listener of once() may have heard another error of the same turn.
-    queueMicrotask(() => {
-      if (this.#ending.signal.aborted) return
-      if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, 'error', error)
-      else warn('INOTIFY_BRIDGE_RELOAD', `reload: ${error.message}`)
-    })
-  }
-
-  // Emits later: a listener that throws is an uncaught exception, not a failure of the work that tells.
+  // Emits later: a listener that throws is an uncaught exception, not a failure of the work that tells; and one of once() may have heard
+  // another error of the same turn.
   #tell<K extends keyof ReloaderEvents>(event: K, ...values: ReloaderEvents[K]): void {
     queueMicrotask(() => {
-      if (event === 'close' || !this.#ending.signal.aborted)
-        EventEmitter.prototype.emit.call(this, event, ...values)
+      if (event !== 'close' && this.#ending.signal.aborted) return
+      const isUnheard = event === 'error' && this.listenerCount('error') === 0
+      if (isUnheard) warn('INOTIFY_BRIDGE_RELOAD', `reload: ${messageOf(values[0])}`)
+      else EventEmitter.prototype.emit.call(this, event, ...values)
     })
   }
 
@@ -321,11 +308,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     await Promise.all([ended, this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
     this.#tell('close')
   }
-}
-
-function failureOf(stage: ReloadFailure['stage'], error: unknown): ReloadFailure {
-  const reason = messageOf(error)
-  return { stage, reason, output: error instanceof ActionError ? error.output : '' }
 }
 
 /**

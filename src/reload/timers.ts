@@ -8,22 +8,24 @@ export interface Pace {
 const PAUSES_PER_LOOK = 4
 /** The least pause, in ms. */
 const LEAST_PAUSE = 10
+const NEVER = Number.POSITIVE_INFINITY
 
-/** The clocks of a reloader: the trailing edge of a burst, looks in its midst, the look without an event, the next try. */
+/** Tells when to look: at the trailing edge of a burst, in its midst, without an event, and for the next try. Times are of performance.now(). */
 export class Timers {
   readonly #pace: Pace
   readonly #ring: () => void
-  // Set while changes have not rested for `delay`.
-  #quiet: NodeJS.Timeout | undefined
-  // True: they had not when the last look began; and an interval, or the time to the next try, was over.
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+  // The beginning of the burst, or the last look that took all; NEVER: all rests.
+  #burst = NEVER
+  // The end of the burst, if nothing changes until then.
+  #end = NEVER
+  // The latest look, and the next try. Events must not put these off, as they may never end.
+  #latest = NEVER
+  #retry = NEVER
+  // True: changes had not rested for `delay` when the last look began; and an interval, or the time to the next try, was over.
   #isBurst = false
   #isDue = false
-  #latest: NodeJS.Timeout | undefined
-  // performance.now() of the burst's beginning, or of the last look that took all; undefined: all rests.
-  #burst: number | undefined
-  // performance.now() of the next try. Events must not put it off, as they may never end.
-  #due = Number.POSITIVE_INFINITY
-  #closed = false
 
   constructor(pace: Pace, ring: () => void) {
     this.#pace = pace
@@ -35,16 +37,14 @@ export class Timers {
    * may never rest while all others do.
    */
   changed(): void {
-    if (this.#closed) return
-    if (this.#burst === undefined) {
-      this.#burst = performance.now()
-      this.#lookWithin(Math.min(2 * this.#pace.delay, this.#pace.interval, this.#due - this.#burst))
+    const now = performance.now()
+    const { delay, interval } = this.#pace
+    if (this.#burst === NEVER) {
+      this.#burst = now
+      this.#latest = Math.min(this.#latest, now + 2 * delay, now + interval)
     }
-    clearTimeout(this.#quiet)
-    this.#quiet = setTimeout(() => {
-      this.#quiet = undefined
-      this.#ring()
-    }, this.#pace.delay)
+    this.#end = now + delay
+    this.#arm()
   }
 
   /**
@@ -52,11 +52,12 @@ export class Timers {
    * they have rested, or if time is up.
    */
   begin(): boolean {
-    const now = performance.now()
-    this.#isBurst = this.#quiet !== undefined
     // A timer may be early by less than a ms.
-    this.#isDue = now + 1 >= Math.min((this.#burst ?? now) + this.#pace.interval, this.#due)
-    this.#reset()
+    const now = performance.now() + 1
+    this.#isBurst = this.#end !== NEVER && now < this.#end
+    this.#isDue = now >= Math.min(this.#burst + this.#pace.interval, this.#retry)
+    this.#end = this.#latest = this.#retry = NEVER
+    this.#arm()
     return this.#isBurst && !this.#isDue
   }
 
@@ -66,32 +67,29 @@ export class Timers {
    * @param took the ms that the whole reading took
    * @param waits true: something is waited for that moves still
    */
-  looked(took: number, waits: boolean, retry?: number): void {
+  looked(took: number, waits: boolean, retry = NEVER): void {
     const now = performance.now()
     const { delay, interval } = this.#pace
-    if (retry !== undefined) this.#due = now + retry
-    if ((waits || this.#isBurst) && this.#quiet === undefined) this.changed()
-    if (this.#quiet === undefined) this.#burst = undefined
+    this.#retry = now + retry
+    if ((waits || this.#isBurst) && this.#end === NEVER) this.changed()
+    if (this.#end === NEVER) this.#burst = NEVER
     else if (this.#isDue && !waits) this.#burst = now
     const pause = Math.max(delay, LEAST_PAUSE, PAUSES_PER_LOOK * took)
-    const latest = this.#burst === undefined ? now + interval : Math.min(now + pause, this.#burst + interval)
-    this.#lookWithin(waits ? pause : Math.min(latest, this.#due) - now)
+    this.#latest = this.#burst === NEVER ? now + interval : Math.min(now + pause, this.#burst + interval)
+    // A try that is due waits, too.
+    if (waits) [this.#latest, this.#retry] = [now + pause, Math.max(now + pause, this.#retry)]
+    this.#arm()
   }
 
   close(): void {
     this.#closed = true
-    this.#reset()
+    clearTimeout(this.#timer)
   }
 
-  #reset(): void {
-    clearTimeout(this.#quiet)
-    clearTimeout(this.#latest)
-    this.#quiet = undefined
-    this.#due = Number.POSITIVE_INFINITY
-  }
-
-  #lookWithin(ms: number): void {
-    clearTimeout(this.#latest)
-    if (!this.#closed) this.#latest = setTimeout(this.#ring, Math.max(1, ms))
+  #arm(): void {
+    clearTimeout(this.#timer)
+    const next = Math.min(this.#end, this.#latest, this.#retry)
+    if (this.#closed || next === NEVER) return
+    this.#timer = setTimeout(this.#ring, Math.max(1, next - performance.now()))
   }
 }
