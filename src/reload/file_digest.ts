@@ -1,9 +1,8 @@
 import { constants } from 'node:fs'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { mostOf, readWhole } from '../volume/read_file.ts'
 import { Torn } from '../volume/torn.ts'
-
-const CHUNK = 256 * 1024
 
 /** A regular file as it was when it was opened. */
 export interface FileDigest {
@@ -12,7 +11,8 @@ export interface FileDigest {
 }
 
 /**
- * Reads a regular file, of the length that it had when it was opened.
+ * Reads a regular file, of the length that it had when it was opened. Throws {@link Torn} for one that is replaced or written meanwhile, which is not
+ * read to its end: that may take long.
  *
  * @param size its size a moment ago: so many bytes are read as it is opened
  * @param take gets the size before more is read, and throws if it is too much
@@ -23,29 +23,15 @@ export async function digestOf(
   size: bigint,
   take: (bytes: number) => void,
 ): Promise<FileDigest> {
-  // Loaded here: see contentsOf().
-  const { createHash } = await import('node:crypto')
-  let asked = mostOf(Number(size))
-  await using file = await parent.file(name, asked)
+  await using file = await parent.file(name, mostOf(Number(size)))
   const version = versionOf(file.opened)
-  let left = Number(file.opened.size)
-  take(left)
-  const hash = createHash('sha256')
-  for (let chunk = file.content; ; chunk = await file.calls.read(file.fd, asked)) {
-    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('its length is not its size')
-    hash.update(chunk)
-    left -= chunk.length
-    // Fewer bytes than asked for mean the end of a regular file: read(2).
-    if (left === 0 && chunk.length < asked) return { version, digest: hash.digest('base64') }
-    // A replaced or written file is not read to its end, which may take long: another look finds the next version.
-    if (versionOf(await parent.lstat(name)) !== version) throw new Torn('it changed while it was read')
-    asked = mostOf(left)
-  }
-}
-
-/** Returns the bytes to ask for: at most one more than there should be, so that a growing file is not read without end. */
-function mostOf(left: number): number {
-  return Math.min(CHUNK, left + 1)
+  const length = Number(file.opened.size)
+  take(length)
+  // Its ctime tells of a name that it has lost, too.
+  const { digest } = await readWhole(file, length, (_, now) => {
+    if (versionOf(now) !== version) throw new Torn('it changed while it was read')
+  })
+  return { version, digest }
 }
 
 /** Returns a text that differs once a file has been written to, or has become another. */

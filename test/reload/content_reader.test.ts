@@ -72,7 +72,8 @@ test('a file that is written while it is read is moving, and never taken in part
   writeFileSync(path, Buffer.alloc(600_000, 'a'))
   const chunks = whileReading(1, () => writeFileSync(path, Buffer.alloc(600_000, 'b')))
   const { keys, moving } = await reading(path).read()
-  expect(chunks()).toBe(1)
+  // Of three.
+  expect(chunks()).toBe(2)
   expect([[...keys], [...moving]]).toEqual([[['a', '']], ['a']])
 })
 

@@ -4,11 +4,10 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { textOf } from '../../name_key.ts'
+import { mostOf, readWhole } from '../../volume/read_file.ts'
 import { sameKey, statKey } from '../plan/tree.ts'
 import { codeOf, Displaced, Torn } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
-
-const CHUNK = 256 * 1024
 
 /** An entry to be made in a directory of the target, and how people know it. */
 export interface Place {
@@ -42,7 +41,7 @@ export async function copyFile(
   await using copy = ifFulfilled(created)
   if (source === undefined || copy === undefined) throw reasonFor(opened, created)
   let written: Promise<void> = Promise.resolve()
-  const { digest, after } = await readVersion(source, key, async (chunk) => {
+  const { digest, after } = await readWhole(source, Number(key.size), async (chunk) => {
     await written
     written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
     // Heard of below, unless the source has failed before.
@@ -57,7 +56,7 @@ export async function copyFile(
 /** The SHA-256 of a regular file that must be the version `key` before the read; else {@link Torn}. For who knows what it should be. */
 export async function digestFile(from: SourceHandle, name: string, key: StatKey): Promise<string> {
   await using source = await openVersion(from, name, key)
-  return (await readVersion(source, key, async () => {})).digest
+  return (await readWhole(source, Number(key.size), () => {})).digest
 }
 
 /**
@@ -157,11 +156,6 @@ function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
   return settled.find((each) => each.status === 'rejected')?.reason
 }
 
-/** One byte more than there should be: it shows that somebody is writing. */
-function mostOf(left: number): number {
-  return Math.min(CHUNK, left + 1)
-}
-
 async function openRegular(from: SourceHandle, name: string, most: number): Promise<ReadFile> {
   try {
     return await from.file(name, most)
@@ -169,34 +163,6 @@ async function openRegular(from: SourceHandle, name: string, most: number): Prom
     if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${textOf(name)} is no regular file any more`)
     throw error
   }
-}
-
-/** Reads exactly the bytes that `key` announces: one more or one less means that somebody is writing. */
-async function readVersion(
-  file: ReadFile,
-  key: StatKey,
-  take: (chunk: Buffer) => Promise<void>,
-): Promise<{ digest: string; after: FileStat }> {
-  // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
-  const { createHash } = await import('node:crypto')
-  const hash = createHash('sha256')
-  // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
-  let left = Number(key.size)
-  for (let [chunk, now] = [file.content, file.after]; ; [chunk, now] = await readOn(file, mostOf(left))) {
-    // Shorter than asked for is the end of a regular file: read(2).
-    const isEnd = chunk.length === left && chunk.length < mostOf(left)
-    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
-    hash.update(chunk)
-    left -= chunk.length
-    await take(chunk)
-    if (!isEnd || now === undefined) continue
-    return { digest: hash.digest('base64'), after: now }
-  }
-}
-
-/** Reads on, and stats the file behind that: the thread keeps the order. */
-function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
-  return Promise.all([file.calls.read(file.fd, most), file.stat()])
 }
 
 function checkVersion(now: FileStat, key: StatKey): void {

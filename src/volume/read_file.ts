@@ -1,0 +1,43 @@
+import type { HeldFile, ReadFile } from '../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { Torn } from './torn.ts'
+
+const CHUNK = 256 * 1024
+
+/** Returns the bytes to ask for: at most one more than there should be, which shows that somebody is writing. */
+export function mostOf(left: number): number {
+  return Math.min(CHUNK, left + 1)
+}
+
+/**
+ * Reads exactly the bytes that a file should have, of which {@link mostOf} have been read at its opening. Returns their SHA-256, and a stat of the file
+ * after the last of them. Throws {@link Torn} for one more or one less: somebody is writing.
+ *
+ * @param take gets each chunk, and a stat of the file after it was read
+ */
+export async function readWhole(
+  file: ReadFile,
+  size: number,
+  take: (chunk: Buffer, now: FileStat) => Promise<void> | void,
+): Promise<{ digest: string; after: FileStat }> {
+  // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
+  const { createHash } = await import('node:crypto')
+  const hash = createHash('sha256')
+  // All sizes together are within a limit on bytes, so stopping at the size caps what a growing file can cost.
+  let left = size
+  for (let [chunk, now] = [file.content, file.after]; ; [chunk, now] = await readOn(file, mostOf(left))) {
+    // Shorter than asked for is the end of a regular file: read(2).
+    const isEnd = chunk.length === left && chunk.length < mostOf(left)
+    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
+    hash.update(chunk)
+    left -= chunk.length
+    now ??= await file.stat()
+    await take(chunk, now)
+    if (isEnd) return { digest: hash.digest('base64'), after: now }
+  }
+}
+
+/** Reads on, and stats the file behind that: the thread keeps the order. */
+function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
+  return Promise.all([file.calls.read(file.fd, most), file.stat()])
+}
