@@ -35,7 +35,13 @@ const entries = {
  * InotifyError of `inotify-bridge/inotify` is one of `inotify-bridge`.
  */
 const PARTS = {
-  base: inAnyOf(/^\0/, /^src\/(?!index)[^/]*\.ts$/, /^src\/inotify\//, /^src\/entries\/inotify\.ts$/),
+  base: inAnyOf(
+    /^\0/,
+    /^src\/(?!index)[^/]*\.ts$/,
+    /^src\/volume\/layout\.ts$/,
+    /^src\/inotify\//,
+    /^src\/entries\/inotify\.ts$/,
+  ),
   // What users see of what is loaded when it is first called: apart from the base, so that a bundle of the base has none of that.
   faces: inAnyOf(
     /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
@@ -53,14 +59,16 @@ const PARTS = {
     /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
-  mounts: inAnyOf(/^src\/mounts\//),
+  mounts: inAnyOf(/^src\/(mounts|volume)\//),
   engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   // How a file is replaced, which a watcher that is saved does as well.
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // What a reloader loads when it starts.
-  work: inAnyOf(/^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat).*)\.ts$/),
+  work: inAnyOf(
+    /^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat|time_limit).*)\.ts$/,
+  ),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 

@@ -7,6 +7,7 @@ import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
 import type { Action } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
+import { TimeLimit } from './actions/time_limit.ts'
 import { ApplyState } from './apply_state.ts'
 import { ChangeTrigger } from './change_trigger.ts'
 import { type Contents, heldAt, type Reading, shownKeys } from './contents.ts'
@@ -217,7 +218,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     try {
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
-      await action({ digest: now.digest, timeout: this.#config.timeout, signal, onChild, onOutput })
+      using limit = new TimeLimit(this.#config.timeout, signal)
+      await action({ digest: now.digest, limit, onChild, onOutput })
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false

@@ -18,6 +18,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { processCalled } from '../../src/reload/actions/processes.ts'
 import { signalPidFile } from '../../src/reload/actions/signal.ts'
+import { TimeLimit } from '../../src/reload/actions/time_limit.ts'
 import { giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { attempt, listener } from './signalled.ts'
@@ -144,7 +145,8 @@ describe.skipIf(!isRoot)("other users' (needs root)", () => {
     const calls = new SyscallThread()
     onTestFinished(() => calls.end())
     const send = signalPidFile(pidFile, signal, calls)
-    const context = { digest: '', timeout: 1000, signal: new AbortController().signal }
+    using limit = new TimeLimit(1000, new AbortController().signal)
+    const context = { digest: '', limit }
     // At least so often, and until it was played: at times his is what was opened.
     const outcomes: string[] = []
     const wasPlayed = () => outcomes.some((outcome) => outcome.includes('to user 65534'))

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ActionContext } from '../../src/reload/actions/action.ts'
 import { rollOut } from '../../src/reload/actions/rollout.ts'
+import { TimeLimit } from '../../src/reload/actions/time_limit.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
@@ -21,12 +22,11 @@ interface Asked {
 }
 
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web-1' } as const
-const context = (rest: Partial<ActionContext> = {}): ActionContext => ({
-  digest: 'a1b2',
-  timeout: 60_000,
-  signal: new AbortController().signal,
-  ...rest,
-})
+const context = (timeout = 60_000, closing = new AbortController().signal): ActionContext => {
+  const limit = new TimeLimit(timeout, closing)
+  onTestFinished(() => limit[Symbol.dispose]())
+  return { digest: 'a1b2', limit }
+}
 
 /** What of a cluster a rollout needs: an API server of TLS, and a service account's files. */
 class Cluster {
@@ -144,11 +144,9 @@ describe('a rollout', () => {
 
   test('that is not answered in time, or not at all, is said', async () => {
     cluster.status = 'silent'
-    await expect(rollOut(workload, cluster.system)(context({ timeout: 500 }))).rejects.toThrow(
-      'timed out after 500 ms',
-    )
+    await expect(rollOut(workload, cluster.system)(context(500))).rejects.toThrow('timed out after 500 ms')
     const ending = new AbortController()
-    const acting = rollOut(workload, cluster.system)(context({ signal: ending.signal }))
+    const acting = rollOut(workload, cluster.system)(context(60_000, ending.signal))
     ending.abort()
     await expect(acting).rejects.toThrow('failed')
     cluster.stop()

@@ -3,7 +3,6 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { printable } from '../../errors.ts'
 import { ActionError, OUTPUT_BYTES } from '../failure.ts'
 import type { Action } from './action.ts'
-import { TimeLimit } from './time_limit.ts'
 
 export interface HttpRequest {
   url: string
@@ -18,8 +17,7 @@ export interface HttpRequest {
 export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest): Action {
   const target = new URL(url)
   const asked = `${method} ${shown(target)}`
-  return async ({ timeout, signal }) => {
-    using limit = new TimeLimit(timeout, signal)
+  return async ({ limit }) => {
     try {
       const response = await send(target, { method, headers, signal: limit.signal })
       const { statusCode = 0, statusMessage = '' } = response
@@ -34,7 +32,7 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
       )
     } catch (error) {
       if (error instanceof ActionError) throw error
-      if (limit.expired) throw new ActionError(`${asked} timed out after ${timeout} ms`)
+      if (limit.expired) throw new ActionError(`${asked} timed out after ${limit.ms} ms`)
       throw new ActionError(`${asked} failed: ${printable(causeOf(error))}`)
     }
   }

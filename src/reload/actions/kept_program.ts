@@ -12,9 +12,9 @@ export interface KeptProgram {
 /** Keeps a program running, which has this process's stdout and stderr. */
 export function keepRunning(argv: readonly [string, ...string[]]): KeptProgram {
   let end = async (): Promise<unknown> => undefined
-  const action: Action = async ({ signal, onChild }) => {
+  const action: Action = async ({ limit: { closing }, onChild }) => {
     await end()
-    signal.throwIfAborted()
+    closing.throwIfAborted()
     const { pid, exited } = await start(argv, 'inherit')
     let ending: Promise<string> | undefined
     end = () => (ending ??= killGroup(pid, exited))
@@ -26,7 +26,7 @@ export function keepRunning(argv: readonly [string, ...string[]]): KeptProgram {
       return isOurs ? '' : text
     })
     onChild?.(pid, ended)
-    if (signal.aborted) await end()
+    if (closing.aborted) await end()
   }
   return { action, end: () => end() }
 }

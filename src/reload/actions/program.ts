@@ -1,30 +1,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { ActionError, Tail } from '../failure.ts'
+import type { ActionContext } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
 import { killGroup } from './process_group.ts'
-import { TimeLimit } from './time_limit.ts'
 
 /** ms for which the output of one that has ended is read on, where something that it has left behind holds it open. */
 const LAST_WORDS = 200
-
-export interface ProgramOptions {
-  /** ms after which it is killed. */
-  readonly timeout: number
-  /** Kills it when it aborts. */
-  readonly signal: AbortSignal
-  /**
-   * Called when there is a child, before it can have ended; `ended` resolves when it has been waited for: to how it has ended by itself, if
-   * it was to go on, else to ''.
-   */
-  readonly onChild?: (pid: number, ended: Promise<string>) => void
-  /** Given what it writes to its stdout and stderr. */
-  readonly onOutput?: ((stream: Readable, name: 'stdout' | 'stderr') => void) | undefined
-}
 
 /**
  * Runs a program as it is, no shell, in a process group of its own. Resolves when it has ended with exit code 0, else throws an
@@ -32,9 +17,9 @@ export interface ProgramOptions {
  */
 export async function runProgram(
   argv: readonly [string, ...string[]],
-  { timeout, signal, onChild, onOutput }: ProgramOptions,
+  { limit, onChild, onOutput }: Omit<ActionContext, 'digest'>,
 ): Promise<void> {
-  signal.throwIfAborted()
+  limit.signal.throwIfAborted()
   const { child, pid, exited } = await start(argv, 'pipe')
   const closed = once(child, 'close').catch(() => {})
   const output = new Tail()
@@ -47,7 +32,6 @@ export async function runProgram(
     exited.then(() => ''),
   )
 
-  using limit = new TimeLimit(timeout, signal)
   const wasCut = await Promise.race([exited.then(() => false), limit.passed()])
   const how = wasCut ? await killGroup(pid, exited) : ''
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
@@ -55,7 +39,7 @@ export async function runProgram(
   child.stderr?.destroy()
   const [file] = argv
   if (wasCut) {
-    const why = limit.expired ? `timed out after ${timeout} ms` : 'was ended'
+    const why = limit.expired ? `timed out after ${limit.ms} ms` : 'was ended'
     throw new ActionError(`${shown(file)} ${why}: ${how}`, output.toString())
   }
   if (child.exitCode !== 0) throw new ActionError(`${shown(file)}: ${await exited}`, output.toString())

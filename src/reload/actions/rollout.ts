@@ -2,7 +2,6 @@ import { printable } from '../../errors.ts'
 import { ActionError, OUTPUT_BYTES } from '../failure.ts'
 import type { Action, ActionContext } from './action.ts'
 import { causeOf } from './http.ts'
-import { TimeLimit } from './time_limit.ts'
 
 /** The used part of @kubernetes/client-node, versions 1 and 2: its own types are 50 MB of an optional dependency. */
 interface KubernetesClient {
@@ -70,11 +69,9 @@ async function patch(
   const annotations = { [DIGEST_ANNOTATION]: context.digest }
   const body = { spec: { template: { metadata: { annotations } } } }
   const options = client.setHeaderOptions('Content-Type', client.PatchStrategy.StrategicMergePatch)
-  using limit = new TimeLimit(context.timeout, context.signal)
-  const { signal } = limit
   const bounded = options.middleware.map(({ pre, post }) => ({
     pre(request: Parameters<Middleware['pre']>[0]) {
-      request.setSignal(signal)
+      request.setSignal(context.limit.signal)
       return pre(request)
     },
     post,
@@ -106,14 +103,10 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [404, 'there is none of this name in this namespace'],
 ])
 
-function describe(
-  error: unknown,
-  { kind, namespace, name }: Workload,
-  { timeout, signal }: ActionContext,
-): Error {
+function describe(error: unknown, { kind, namespace, name }: Workload, { limit }: ActionContext): Error {
   if (error instanceof ActionError) return error
   const what = `the rollout of ${kind} ${namespace}/${name}`
-  const { code, body, name: type } = Object(error) as { code?: unknown; body?: unknown; name?: unknown }
+  const { code, body } = Object(error) as { code?: unknown; body?: unknown }
   if (typeof code === 'number') {
     const hint = HINTS.get(code)
     const output = typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
@@ -122,7 +115,6 @@ function describe(
       output.slice(0, OUTPUT_BYTES),
     )
   }
-  if (!signal.aborted && (type === 'AbortError' || type === 'TimeoutError'))
-    return new ActionError(`${what} timed out after ${timeout} ms`)
+  if (limit.expired) return new ActionError(`${what} timed out after ${limit.ms} ms`)
   return new ActionError(`${what} failed: ${printable(causeOf(error))}`)
 }

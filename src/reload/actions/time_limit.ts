@@ -1,22 +1,27 @@
 import { addAbortListener } from 'node:events'
 
 /**
- * Aborts after so many ms, and when another signal does. Its timer holds it; AbortSignal.any() holds its sources weakly, and a timeout
+ * The time that an action may take. Aborts after so many ms, and when the reloader is closed. Its timer holds it; AbortSignal.any() holds its sources weakly, and a timeout
  * that was collected never comes.
  */
 export class TimeLimit implements Disposable {
   readonly #controller = new AbortController()
   readonly #timer: NodeJS.Timeout
-  readonly #outer: Disposable
+  readonly #listening: Disposable
+  readonly ms: number
+  /** Aborts when the reloader is closed. */
+  readonly closing: AbortSignal
   /** True: it ended by the time. */
   expired = false
 
-  constructor(ms: number, outer: AbortSignal) {
+  constructor(ms: number, closing: AbortSignal) {
+    this.ms = ms
+    this.closing = closing
     this.#timer = setTimeout(() => {
       this.expired = true
       this.#controller.abort(new DOMException('The time is over', 'TimeoutError'))
     }, ms)
-    this.#outer = addAbortListener(outer, () => this.#controller.abort(outer.reason))
+    this.#listening = addAbortListener(closing, () => this.#controller.abort(closing.reason))
   }
 
   get signal(): AbortSignal {
@@ -32,6 +37,6 @@ export class TimeLimit implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
-    this.#outer[Symbol.dispose]()
+    this.#listening[Symbol.dispose]()
   }
 }
