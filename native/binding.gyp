@@ -33,7 +33,6 @@
         'scan/requests.cc',
         'scan/stat_only.cc',
         'scan/walk_queue.cc',
-        'scan/way_cache.cc',
         'syscalls/call.cc',
         'syscalls/call_thread.cc',
         'syscalls/calls.cc',

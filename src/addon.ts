@@ -146,13 +146,6 @@ export interface NativeWalker {
   took(): number
   /** Nothing is known: the next walk sends everything. 0, or -EBUSY during a walk. */
   forget(): number
-  /**
-   * The directories that requests come by stay open from one walk to the next until release(), 64 at the most: the next request's way may
-   * begin with one of them. Without it they do until the end of a walk.
-   */
-  hold(): void
-  /** Closes them: at once, or if there is a walk, when that is over. */
-  release(): void
   /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */
   close(): void
 }

@@ -18,11 +18,6 @@ namespace {
 // fuse_readdir's for "not known" (libfuse, unless the server says otherwise).
 constexpr uint64_t kUnknownIno = 0xffffffff;
 
-// The most bytes in the path of a directory that is gone into: four times PATH_MAX, which no program gets to
-// by its path. The kernel knows no bound (mkdirat(2), and rename(2) of one tree into another). Whoever may
-// write below a root could make paths whose lengths add up to the square of the number of directories.
-constexpr size_t kMostPathBytes = 16384;
-
 Kind KindOfMode(uint32_t mode) {
   switch (mode & 0170000) {
     case 0100000:

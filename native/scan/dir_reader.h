@@ -24,7 +24,6 @@ class DirReader {
     int queue;
     uint32_t mask;
     const std::atomic<bool>* cancelled;
-    WayCache* ways;
     // The digests that need not be told again (kCompare).
     const DigestCache* memory;
     // One for each request (kStatOnly).
@@ -32,15 +31,15 @@ class DirReader {
   };
 
   DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* walk_queue)
-      : plan_(plan),
-        opener_(plan.requests, plan.ways, lock, walk_queue),
-        content_(&opener_, plan.cancelled) {}
+      : plan_(plan), opener_(plan.requests, lock, walk_queue), content_(&opener_, plan.cancelled) {}
   ~DirReader();
   DirReader(const DirReader&) = delete;
   DirReader& operator=(const DirReader&) = delete;
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the queue.
   Node* Visit(const Job& job);
+  // Closes what it has open.
+  void EndPass() { opener_.ForgetParent(); }
   // Returns the findings, valid until the next visit.
   Record* record() { return &record_; }
 

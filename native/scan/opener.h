@@ -5,57 +5,56 @@
 #include "base/unique_fd.h"
 #include "scan/requests.h"
 #include "scan/walk_queue.h"
-#include "scan/way_cache.h"
 
-// Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
+// The facts about a directory that the way to it tells.
+struct Origin {
+  Device root_device;
+  Cache cache = Cache::kTrue;
+  // True: `cache` is not to be asked for, as the question for the file system is itself a request to its
+  // server: it is known beforehand, or nothing is looked at.
+  bool knows_cache = false;
+  bool may_be_stale() const { return cache != Cache::kTrue; }
+};
+
+// Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked. Each thread
+// of a walk has one.
 class Opener {
  public:
-  Opener(const Requests* requests, WayCache* ways, pthread_mutex_t* lock, WalkQueue* walk_queue)
-      : requests_(requests), ways_(ways), lock_(lock), walk_queue_(walk_queue) {}
+  Opener(const Requests* requests, pthread_mutex_t* lock, WalkQueue* walk_queue)
+      : requests_(requests), lock_(lock), walk_queue_(walk_queue) {}
 
-  // All give a descriptor or -errno. A process that has none left gets back what the ways and the queue hold.
-  int Open(int directory, const char* name, int flags);
+  // All give a descriptor or -errno. A process that has none left gets back what is held for later.
+  // `resolve`: openat2(2)'s.
+  int Open(int directory, const char* path, int flags, uint64_t resolve = 0);
   int OpenJob(const Job& job, Origin* origin, Statx* facts);
 
   // The request's directory alone, which lies on what is cached like this: 0 or -errno.
   int LookAt(const Request& request, Cache cache, Statx* facts);
 
+  // Closes what is kept for the next request: it keeps a mount busy.
+  void ForgetParent();
+
  private:
-  // Enough that going back up a deep tree goes down again from its root but rarely.
-  static constexpr size_t kKept = 32;
-
-  // The directories on the way down to one that is opened again: the last few are kept for their own turn.
-  struct Descent {
-    Node** line;
-    size_t length;
-    UniqueFd fds[kKept];
-    UniqueFd& fd(size_t index) { return fds[index % kKept]; }
-    ~Descent();
-  };
-
-  // The progress of the opening of a request.
-  struct Stage {
-    WayCache* ways;
-    // Either of the two is open.
-    WayStep* kept;
-    UniqueFd own;
-    Stage(WayCache* from, WayStep* at) : ways(from), kept(at) {}
-    ~Stage() { Leave(); }
-    int fd() const { return kept != nullptr ? kept->fd : own.get(); }
-    void MoveTo(UniqueFd* next);
-    void Leave();
+  // The directory that the last request's last name is in. Requests come by their paths: the next begins
+  // there most often, or has names in common with it, which have been looked up anew in this pass.
+  struct Parent {
+    const Request* request = nullptr;
+    UniqueFd fd;
+    Origin origin;
+    Statx facts;
   };
 
   int OpenRequest(const Request& request, Origin* origin, Statx* facts);
+  int OpenParent(const Request& request, Origin origin);
   int OpenRoot(const Request& request, Origin* origin, Statx* facts);
   int OpenChild(int parent, const char* name, const Origin& origin, Statx* facts);
-  int Reopen(Node* node, UniqueFd* own);
-  int GoDown(Descent* descent, Node* from);
-  int OpenBelow(Descent* descent, size_t index, int parent);
-  int KeepForTheirTurn(Descent* descent, UniqueFd* own);
+  int Reopen(const Job& job, UniqueFd* own);
+  int GoDown(int from, const char* names, size_t count, size_t known, Origin* origin, Statx* facts,
+             UniqueFd* own);
+  int OpenTogether(int directory, const char* names, size_t* count);
 
   const Requests* requests_;
-  WayCache* ways_;
   pthread_mutex_t* lock_;
   WalkQueue* walk_queue_;
+  Parent parent_;
 };

@@ -20,7 +20,7 @@ Node* Node::Make(const Record& record, Node* parent, int fd) {
   node->fd = fd;
   node->users = 0;
   node->references = 0;
-  node->below = node->newer = node->older = nullptr;
+  node->below = nullptr;
   node->next_entry = text + name_bytes;
   node->entries_left = record.subdirectory_count();
   return node;
@@ -41,7 +41,7 @@ bool WalkQueue::Take(Job* job) {
     if (size_ == 0) return false;
     job->request = requests_->ByPath(next_request_++);
     job->parent = nullptr;
-    job->parent_fd = -1;
+    job->base = nullptr;
     job->name[0] = '\0';
     size_--;
     return true;
@@ -51,9 +51,10 @@ bool WalkQueue::Take(Job* job) {
   job->name[entry.name_bytes] = '\0';
   job->request = node->request;
   job->parent = node;
-  job->parent_fd = node->fd;
+  job->base = node;
+  while (job->base != nullptr && job->base->fd < 0) job->base = job->base->parent;
+  if (job->base != nullptr) job->base->users++;
   node->next_entry = entry.next;
-  node->users++;
   node->references++;
   if (--node->entries_left == 0) {
     top_ = node->below;
@@ -68,7 +69,8 @@ Node* WalkQueue::Done(Job* job) {
   Node* parent = job->parent;
   if (parent == nullptr) return nullptr;
   job->parent = nullptr;
-  parent->users--;
+  Node* base = job->base;
+  if (base != nullptr && --base->users == 0 && base->entries_left == 0) Close(base);
   return Release(parent);
 }
 
@@ -76,7 +78,6 @@ Node* WalkQueue::Done(Job* job) {
 Node* WalkQueue::Release(Node* node) {
   Node* dead = nullptr;
   while (node != nullptr && --node->references == 0) {
-    if (node->fd >= 0) Drop(node);
     Node* parent = node->parent;
     node->below = dead;
     dead = node;
@@ -91,7 +92,8 @@ void WalkQueue::Push(Node* node) {
   node->below = top_;
   top_ = node;
   size_ += node->entries_left;
-  Hold(node);
+  held_++;
+  if (held_ > most_held_) Close(node);
 }
 
 Node* WalkQueue::Clear() {
@@ -110,51 +112,16 @@ Node* WalkQueue::Clear() {
   return dead;
 }
 
-// Takes the node among those with a descriptor.
-void WalkQueue::Hold(Node* node) {
-  node->older = newest_;
-  node->newer = nullptr;
-  (newest_ == nullptr ? oldest_ : newest_->newer) = node;
-  newest_ = node;
-  held_++;
-  // The oldest: on a stack they are the last whose turn comes.
-  while (held_ > most_held_ && DropOldest()) {
-  }
-}
-
-void WalkQueue::Drop(Node* node) {
-  (node->older == nullptr ? oldest_ : node->older->newer) = node->newer;
-  (node->newer == nullptr ? newest_ : node->newer->older) = node->older;
+void WalkQueue::Close(Node* node) {
+  close(node->fd);
+  node->fd = -1;
   held_--;
 }
 
-bool WalkQueue::DropOldest() {
-  Node* node = oldest_;
-  while (node != nullptr && node->users > 0) node = node->newer;
-  if (node == nullptr) return false;
-  Drop(node);
-  close(node->fd);
-  node->fd = -1;
-  return true;
-}
-
 bool WalkQueue::GiveBack() {
-  size_t before = held_;
-  most_held_ = held_ / 2;
-  while (held_ > most_held_ && DropOldest()) {
-  }
+  const size_t before = held_;
+  for (Node* node = top_; node != nullptr; node = node->below)
+    if (node->fd >= 0 && node->users == 0) Close(node);
+  most_held_ = held_;
   return held_ < before;
-}
-
-Node* WalkQueue::PinNearest(Node* node, size_t* without) {
-  for (*without = 0; node != nullptr && node->fd < 0; node = node->parent) ++*without;
-  if (node != nullptr) node->users++;
-  return node;
-}
-
-bool WalkQueue::Keep(Node* node, int fd) {
-  if (node->fd >= 0 || node->entries_left + node->users == 0) return false;
-  node->fd = fd;
-  Hold(node);
-  return true;
 }

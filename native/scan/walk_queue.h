@@ -7,6 +7,11 @@
 #include "record/record.h"
 #include "scan/requests.h"
 
+// The most bytes in the path of a directory that is gone into: four times PATH_MAX, which no program gets to
+// by its path. The kernel knows no bound (mkdirat(2), and rename(2) of one tree into another). Whoever may
+// write below a root could make paths whose lengths add up to the square of the number of directories.
+constexpr size_t kMostPathBytes = 16384;
+
 // A directory with subdirectories that are still to be walked, or that are being. Kept while any directory
 // beneath it is: its name is part of their way.
 struct Node {
@@ -23,14 +28,12 @@ struct Node {
   Device root_device;
   Cache cache;
 
-  // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is WalkQueue's.
+  // O_PATH, for the subdirectories' openat(2); -1: none. The rest is WalkQueue's.
   int fd;
   // Jobs that are using fd.
   uint32_t users;
   uint32_t references;
   Node* below;
-  Node* newer;
-  Node* older;
   const uint8_t* next_entry;
   uint32_t entries_left;
   const char* name() const { return reinterpret_cast<const char*>(this + 1); }
@@ -46,8 +49,9 @@ struct Job {
   size_t request = 0;
   // Null: the request's own directory.
   Node* parent = nullptr;
-  // parent->fd when the job was taken, not to be closed before Done; -1: it has to be opened again.
-  int parent_fd = -1;
+  // The nearest that has a descriptor, from the parent up its line of ancestors: not to be closed before
+  // Done. Null: not even the request's own directory has one.
+  Node* base = nullptr;
   char name[kMaxNameBytes + 1];
 };
 
@@ -76,34 +80,22 @@ class WalkQueue {
   // Forgets all that waits. Returns nodes likewise.
   Node* Clear();
 
-  // Gives descriptors back that no job uses just now, as a process that has no more left needs. False when
-  // there is none.
+  // Gives all descriptors back that no job uses just now, as a process that has no more left needs: no more
+  // than are left are held from now on. False when there is none.
   bool GiveBack();
-  // The nearest that has a descriptor, from the node up its line of ancestors, and how many before it have
-  // none. Not to be closed before Unpin. Null: not even the request's own directory has.
-  Node* PinNearest(Node* node, size_t* without);
-  void Unpin(Node* node) { node->users--; }
-
-  // The node has been opened again: keeps the fd for it. False if it has one, or needs none.
-  bool Keep(Node* node, int fd);
 
  private:
   // Enough for any tree but the deepest, and few among the 1024 that a process has by default.
   static constexpr size_t kMaxHeld = 128;
 
   Node* Release(Node* node);
-  void Hold(Node* node);
-  void Drop(Node* node);
-  bool DropOldest();
+  void Close(Node* node);
 
   const Requests* requests_ = nullptr;
   size_t next_request_ = 0;
   size_t size_ = 0;
   Node* top_ = nullptr;
-
-  // The directories with a descriptor, in the order in which they got it.
-  Node* oldest_ = nullptr;
-  Node* newest_ = nullptr;
+  // The number of nodes with a descriptor.
   size_t held_ = 0;
   size_t most_held_ = kMaxHeld;
 };

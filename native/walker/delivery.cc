@@ -11,13 +11,13 @@ Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, voi
     : LoopHandle(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument) {}
 
 int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, DigestCache* memory,
-                    WayCache* ways, WalkThreads* threads, const Walk::Repeat& repeat) {
+                    WalkThreads* threads, const Walk::Repeat& repeat) {
   uv_loop_t* loop;
   int error = Attach(&loop);
   if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
   if (error < 0) return error;
   Adopt(&wake_);
-  walk_ = new Walk(&wake_, memory, ways, threads);
+  walk_ = new Walk(&wake_, memory, threads);
   if (repeat.most > 0) uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
   return walk_->Start(requests, bytes, queue, mask, repeat);
 }

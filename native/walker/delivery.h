@@ -18,7 +18,7 @@ class Delivery : public LoopHandle {
 
   // 0 or -errno. After a failure Close() is still to be called.
   int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, DigestCache* memory,
-            WayCache* ways, WalkThreads* threads, const Walk::Repeat& repeat);
+            WalkThreads* threads, const Walk::Repeat& repeat);
 
   void Cancel() { walk_->Cancel(); }
 

@@ -12,7 +12,6 @@
 
 namespace {
 
-constexpr int kMaxThreads = 2;
 constexpr uint64_t kMillisecond = 1000000;
 
 // fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
@@ -29,14 +28,11 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
   if (queue >= 0) {
     // A descriptor of its own: the number may be another file's by the time the watches are added.
     queue_.reset(Duplicate(queue));
-    // Descriptors held from the last walk may be all that this process can have.
-    if (!queue_.is_open() && ways_->GiveBack()) queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
   stat_only_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
   if (stat_only_ == nullptr) return -ENOMEM;
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_, ways_, memory_, stat_only_};
-  ways_->BeginWalk(requests_.count());
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_, stat_only_};
   repeat_ = repeat;
   Begin();
   started_ = 1;
@@ -62,13 +58,12 @@ void Walk::Run() {
   Turn turn;
   {
     Locked locked(&lock_);
+    visitors_[visitor_count_++] = visitor;
     turn = NextTurn(&job);
   }
   for (;;) {
     while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
     if (turn == Turn::kLeave) break;
-    // Before anybody is told that the walk is over, or waits for the next pass.
-    ways_->EndPass();
     Locked locked(&lock_);
     if (!Rest()) break;
     turn = NextTurn(&job);
@@ -88,6 +83,8 @@ void Walk::Begin() {
 
 // Under the lock, which it gives up while it waits. False: there is no other pass.
 bool Walk::Rest() {
+  // All other threads wait.
+  for (int i = 0; i < visitor_count_; i++) visitors_[i]->EndPass();
   uint64_t now = uv_hrtime();
   uint64_t took = now - began_;
   memory_->NoteTime(took);
@@ -143,7 +140,7 @@ Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
 Walk::Turn Walk::GoOn(Job* job, bool* help) {
   busy_--;
   Turn turn = NextTurn(job);
-  *help = turn == Turn::kVisit && started_ < kMaxThreads && walk_queue_.size() > 1;
+  *help = turn == Turn::kVisit && started_ < kMostThreads && walk_queue_.size() > 1;
   if (*help) started_++;
   return turn;
 }
@@ -274,7 +271,6 @@ Walk::~Walk() {
   uv_cond_destroy(&told_);
   pthread_mutex_destroy(&lock_);
   memory_->Release();
-  ways_->Drop();
   threads_->Drop();
   free(stat_only_);
 }

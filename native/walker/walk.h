@@ -30,10 +30,9 @@ class Walk {
   };
 
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
-  // something to be taken. `memory`: of the walks with kCompare. It, the ways and the threads are the
-  // caller's as well.
-  Walk(uv_async_t* wake, DigestCache* memory, WayCache* ways, WalkThreads* threads)
-      : ways_(ways->Share()), threads_(threads->Share()), memory_(memory->Share()), wake_(wake) {
+  // something to be taken. `memory`: of the walks with kCompare. It and the threads are the caller's as well.
+  Walk(uv_async_t* wake, DigestCache* memory, WalkThreads* threads)
+      : threads_(threads->Share()), memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
     // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
     // a newer system.
@@ -63,6 +62,8 @@ class Walk {
  private:
   ~Walk();
 
+  static constexpr int kMostThreads = 2;
+
   // The next action of a thread.
   enum class Turn { kVisit, kEnd, kLeave };
 
@@ -85,7 +86,6 @@ class Walk {
   Requests requests_;
   UniqueFd queue_;
   StatOnly* stat_only_ = nullptr;
-  WayCache* ways_;
   WalkThreads* threads_;
   DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
@@ -106,6 +106,9 @@ class Walk {
   bool has_told_ = false;
   uint32_t next_id_ = 0;
   int started_ = 0;
+  // Of the threads that have begun.
+  DirReader* visitors_[kMostThreads] = {};
+  int visitor_count_ = 0;
   int busy_ = 0;
   int waiting_ = 0;
   bool over_ = false;

@@ -15,8 +15,6 @@ Napi::Function Walker::Define(Napi::Env env) {
                          InstanceMethod<&Walker::Commit>("commit"),
                          InstanceMethod<&Walker::Forget>("forget"),
                          InstanceMethod<&Walker::Took>("took"),
-                         InstanceMethod<&Walker::Hold>("hold"),
-                         InstanceMethod<&Walker::Release>("release"),
                          InstanceMethod<&Walker::Close>("close"),
                      },
                      threads);
@@ -30,7 +28,6 @@ Walker::Walker(const Napi::CallbackInfo& info)
 Walker::~Walker() {
   if (walk_ != nullptr) walk_->Disown();
   memory_->Release();
-  ways_->Drop();
   if (!closed_) threads_->Leave();
   threads_->Drop();
 }
@@ -55,7 +52,7 @@ int Walker::Start(const Napi::CallbackInfo& info) {
     repeat.first = info[4].As<Napi::Number>().Uint32Value();
     repeat.most = info[5].As<Napi::Number>().Uint32Value();
   }
-  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, threads_, repeat);
+  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, threads_, repeat);
   if (error == 0) return 0;
   walk_->Close();
   return error;
@@ -90,18 +87,8 @@ Napi::Value Walker::Took(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(memory_->took()) / 1e6);
 }
 
-// After close() nobody would release it.
-void Walker::Hold(const Napi::CallbackInfo&) {
-  if (!closed_) ways_->Hold();
-}
-
-void Walker::Release(const Napi::CallbackInfo&) {
-  ways_->Release();
-}
-
 void Walker::Close(const Napi::CallbackInfo&) {
   if (!closed_) threads_->Leave();
   closed_ = true;
-  ways_->Release();
   if (walk_ != nullptr) walk_->Close();
 }

@@ -19,15 +19,12 @@ class Walker : public Napi::ObjectWrap<Walker> {
   Napi::Value Commit(const Napi::CallbackInfo& info);
   Napi::Value Took(const Napi::CallbackInfo& info);
   Napi::Value Forget(const Napi::CallbackInfo& info);
-  void Hold(const Napi::CallbackInfo& info);
-  void Release(const Napi::CallbackInfo& info);
 
   int Start(const Napi::CallbackInfo& info);
 
   // Null while there is no walk. It frees itself.
   Delivery* walk_ = nullptr;
   DigestCache* memory_ = new DigestCache();
-  WayCache* ways_ = new WayCache();
   WalkThreads* threads_;
   bool closed_ = false;
 };

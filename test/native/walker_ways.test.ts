@@ -1,12 +1,11 @@
 // What a walk has open of the ways to its requests, and how long.
-import { mkdirSync, renameSync } from 'node:fs'
-import { constants } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { loadAddon, type NativeWalker } from '../../src/addon.ts'
 import { descriptorsBelow } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
-import { packRequests, RECURSIVE, STAT, walk } from './walking.mjs'
+import { COMPARE, packRequests, RECURSIVE, STAT, walk } from './walking.mjs'
 
 function openWalker(): NativeWalker {
   const walker = new (loadAddon().Walker)()
@@ -51,38 +50,20 @@ test('when a walk is said to be over, whatever it had open is closed', async () 
   }
 })
 
-describe('held', () => {
-  test('the next walk goes on from where the last one was, until it is released', async () => {
-    const root = makeChain()
-    const walker = openWalker()
-    const lookAt100 = async () => {
-      const [record] = await walk(walker, [{ flags: 0, root, rel: at(100) }])
-      return record?.error === 0 ? record.ino : record?.error
-    }
-    walker.hold()
-    const ino = await lookAt100()
-    expect(descriptorsBelow(root)).toBeGreaterThan(0)
-    expect(descriptorsBelow(root)).toBeLessThanOrEqual(64)
-    renameSync(join(root, 'd'), join(root, 'e'))
-    expect(await lookAt100()).toBe(ino)
-    walker.release()
-    expect(descriptorsBelow(root)).toBe(0)
-    expect(await lookAt100()).toBe(-constants.errno.ENOENT)
+test('an idle walk keeps nothing open between two passes', async () => {
+  const root = makeChain()
+  const walker = openWalker()
+  const packed = packRequests(levels(root, STAT | COMPARE))
+  await new Promise<void>((resolve) => {
+    walker.walk(null, 0, packed, (_, done) => void (done && resolve()))
   })
-
-  test('released in the midst of a walk, it is when that is over; and by close()', async () => {
-    const root = makeChain()
-    const walker = openWalker()
-    walker.hold()
-    const walking = walk(walker, levels(root))
-    walker.release()
-    await walking
-    expect(descriptorsBelow(root)).toBe(0)
-    walker.hold()
-    await walk(walker, levels(root))
-    expect(descriptorsBelow(root)).toBeGreaterThan(0)
-    walker.close()
-    expect(descriptorsBelow(root)).toBe(0)
-    walker.hold()
+  walker.commit()
+  const before = walker.took()
+  const over = new Promise<void>((resolve) => {
+    walker.walk(null, 0, packed, (_, done) => void (done && resolve()), 60_000, 60_000)
   })
+  await expect.poll(() => walker.took(), { timeout: 10_000 }).not.toBe(before)
+  expect(descriptorsBelow(root)).toBe(0)
+  walker.cancel()
+  await over
 })

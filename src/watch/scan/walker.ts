@@ -100,24 +100,6 @@ export class Walker {
     return found
   }
 
-  /**
-   * Keeps the directories on the way to requests open from now on, for the requests of the next walk, until {@link release}. Call that as soon as
-   * there are no more requests, for an open directory keeps its mount busy. A directory that is renamed meanwhile is gone on from where it is, as in one
-   * recursive walk.
-   *
-   * Walks that go a level deeper each would otherwise open as many directories as the square of the depth.
-   */
-  hold(): void {
-    if (this.#closed) return
-    this.#native ??= new (loadAddon().Walker)()
-    this.#native.hold()
-  }
-
-  /** See {@link hold}. */
-  release(): void {
-    this.#native?.release()
-  }
-
   /** Ends the walk under way before its time. */
   cancel(): void {
     this.#native?.cancel()

@@ -26,8 +26,8 @@ export class DirReader {
   readonly #tree: FileTree
   readonly #namesPerRead: number
   readonly #failures: OpenFailures
-  // Directories that requests have come by, by their paths: open, wherever they are by now (native/scan/way_cache.h).
-  readonly #ways = new Map<string, Inode>()
+  // The directory that the last request's last name is in: open, wherever it is by now (native/scan/opener.h).
+  #parent: { path: string; inode: Inode } | undefined
   /** What it waits for: the directory is not to be listed while a call holds it locked. */
   awaits: Inode | undefined
 
@@ -94,10 +94,10 @@ export class DirReader {
     return { spec, directory: undefined, subdirectories }
   }
 
-  /** No more requests go on from where the last ones came by. */
-  closeWays(): void {
-    for (const inode of this.#ways.values()) this.#tree.close(inode)
-    this.#ways.clear()
+  /** No more requests go on from where the last one came by. */
+  forgetParent(): void {
+    if (this.#parent !== undefined) this.#tree.close(this.#parent.inode)
+    this.#parent = undefined
   }
 
   *#look(
@@ -170,24 +170,22 @@ export class DirReader {
   #openRequest({ root, noFollow, rel, parentIno }: WalkRequest): Inode {
     const names = rel === '' ? [] : rel.split('/')
     const last = names.pop()
-    const above = this.#openWay(root, names, noFollow !== true)
-    if (last === undefined) return above
+    if (last === undefined) return this.#openWay(root, noFollow, names)
+    const path = `${root}//${names.join('/')}`
+    if (this.#parent?.path !== path) {
+      const inode = this.#tree.open(this.#openWay(root, noFollow, names))
+      this.forgetParent()
+      this.#parent = { path, inode }
+    }
+    const above = this.#parent.inode
     if (parentIno !== undefined && above.ino !== parentIno) throw new Refused(ENOENT, rel)
     return this.#openChild(above, last)
   }
 
-  #openWay(root: string, names: readonly string[], followRoot: boolean): Inode {
-    const path = `${root}//${names.join('/')}`
-    const known = this.#ways.get(path)
-    if (known !== undefined) return known
-    const name = names.at(-1)
-    if (name === undefined) {
-      const inode = this.#tree.at(root, followRoot)
-      if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
-      return inode
-    }
-    const inode = this.#tree.open(this.#openChild(this.#openWay(root, names.slice(0, -1), followRoot), name))
-    this.#ways.set(path, inode)
+  #openWay(root: string, noFollow: boolean | undefined, names: readonly string[]): Inode {
+    let inode = this.#tree.at(root, noFollow !== true)
+    if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
+    for (const name of names) inode = this.#openChild(inode, name)
     return inode
   }
 

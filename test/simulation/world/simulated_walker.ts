@@ -42,7 +42,6 @@ export class SimulatedWalker implements TreeWalker {
   #hasTold = false
   #isOver = false
   #isClosed = false
-  #isHeld = false
   #stopResting: (() => void) | undefined
   readonly #ahead = new AheadWalks(() => this.cancel())
 
@@ -107,18 +106,8 @@ export class SimulatedWalker implements TreeWalker {
     this.#digests.forget()
   }
 
-  hold(): void {
-    this.#isHeld = true
-  }
-
-  release(): void {
-    this.#isHeld = false
-    if (this.#steps === undefined) this.#reader.closeWays()
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true
-    this.release()
     this.cancel()
     this.#job?.reject(closedError())
   }
@@ -133,7 +122,7 @@ export class SimulatedWalker implements TreeWalker {
     const next = this.#steps?.next()
     if (next?.done === false) return next.value
     this.#steps = undefined
-    if (!this.#isHeld) this.#reader.closeWays()
+    this.#reader.forgetParent()
     const job = this.#job
     const isLast = job === undefined || job.most === 0 || this.#hasTold || this.#walk?.isCancelled
     if (isLast) this.#isOver = true

@@ -46,8 +46,6 @@ export function stepping() {
       cancel: () => walker.cancel(),
       commit: () => walker.commit(),
       forget: () => walker.forget(),
-      hold: () => walker.hold(),
-      release: () => walker.release(),
       close: () => walker.close(),
       get took() {
         return walker.took

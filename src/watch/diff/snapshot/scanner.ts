@@ -88,16 +88,6 @@ export class Scanner {
 
   /** Adds to a snapshot what is at these places, and what the walker meets there. */
   async extend(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
-    // A scan level by level takes a walk for each level.
-    this.#walker.hold()
-    try {
-      await this.#walk(snapshot, targets, options)
-    } finally {
-      this.#walker.release()
-    }
-  }
-
-  async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
     const { inotify } = this.#context
     const { leftOut } = options
     let others: ScanTarget[] = []
@@ -136,31 +126,26 @@ export class Scanner {
     const mount = new WatchedMount('inotify', '', 0)
     const top = { place: this.#placeOfRoot(root), name: root, parent: undefined, mount, isBase: false }
     const snapshot = this.begin()
-    this.#walker.hold()
-    try {
-      for (let next: readonly ScanTarget[] = [top]; next.length > 0; ) {
-        const requests = next.map((target) => this.request(target, {}))
-        const listings = this.#walker.walkAhead(requests, watching, patience)
-        if (listings === undefined) return false
-        patience.count(listings.length)
-        if (next[0] === top && listings[0] !== undefined) assertWatched(listings[0], root)
-        // The walker has gone into all by itself.
-        if (!recursive || !hidesSome) return true
-        snapshot.begin(next)
-        const below: ScanTarget[] = []
-        for (const listing of listings) {
-          const found = snapshot.take(listing)
-          if (patience.rest() <= 0) return false
-          if (!found?.isRead || found.isOnOtherMount) continue
-          // Files need not be asked about: the scan does that.
-          below.push(...this.#frontier.levelBelow(found, found.visible(listing.subdirectories())))
-        }
-        next = below
+    for (let next: readonly ScanTarget[] = [top]; next.length > 0; ) {
+      const requests = next.map((target) => this.request(target, {}))
+      const listings = this.#walker.walkAhead(requests, watching, patience)
+      if (listings === undefined) return false
+      patience.count(listings.length)
+      if (next[0] === top && listings[0] !== undefined) assertWatched(listings[0], root)
+      // The walker has gone into all by itself.
+      if (!recursive || !hidesSome) return true
+      snapshot.begin(next)
+      const below: ScanTarget[] = []
+      for (const listing of listings) {
+        const found = snapshot.take(listing)
+        if (patience.rest() <= 0) return false
+        if (!found?.isRead || found.isOnOtherMount) continue
+        // Files need not be asked about: the scan does that.
+        below.push(...this.#frontier.levelBelow(found, found.visible(listing.subdirectories())))
       }
-      return true
-    } finally {
-      this.#walker.release()
+      next = below
     }
+    return true
   }
 
   #placeOfRoot(root: string): Place {
