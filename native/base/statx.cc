@@ -59,11 +59,7 @@ int AskStatx(int directory, const char* name, int flags, unsigned mask, struct s
 }
 
 int OpenAt(int directory, const char* name, int flags) {
-  int fd;
-  do {
-    fd = openat(directory, name, flags | O_CLOEXEC);
-  } while (fd < 0 && errno == EINTR);
-  return fd < 0 ? -errno : fd;
+  return static_cast<int>(Retry([&] { return openat(directory, name, flags | O_CLOEXEC); }));
 }
 
 int StatAt(int directory, const char* name, Statx* facts, bool anew) {
@@ -90,11 +86,7 @@ int StatAt(int directory, const char* name, Statx* facts, bool anew) {
 
 Cache CacheOf(int fd) {
   struct statfs found;
-  int status;
-  do {
-    status = fstatfs(fd, &found);
-  } while (status < 0 && errno == EINTR);
-  if (status < 0) return Cache::kNamesAndAttributes;
+  if (Retry([&] { return fstatfs(fd, &found); }) < 0) return Cache::kNamesAndAttributes;
   switch (static_cast<uint32_t>(found.f_type)) {
     // Changed by this kernel alone. 9p may be among them, for it gives its host's number: there either every
     // stat asks the host (cache=none, mmap), or none does, whatever is asked for (loose; measured).

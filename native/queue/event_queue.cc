@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/locked.h"
+#include "base/retry.h"
 
 int EventQueue::Open(size_t arena_bytes) {
   arena_.SetBound(arena_bytes);
@@ -17,15 +18,9 @@ int EventQueue::Open(size_t arena_bytes) {
 }
 
 int EventQueue::Read(char* into, size_t room) {
-  ssize_t bytes;
-  do {
-    bytes = read(fd_.get(), into, room);
-  } while (bytes < 0 && errno == EINTR);
-  if (bytes >= 0) {
-    read_bytes_ += static_cast<uint64_t>(bytes);
-    return static_cast<int>(bytes);
-  }
-  return errno == EAGAIN ? 0 : -errno;
+  int64_t bytes = Retry([&] { return read(fd_.get(), into, room); });
+  if (bytes >= 0) read_bytes_ += static_cast<uint64_t>(bytes);
+  return bytes == -EAGAIN ? 0 : static_cast<int>(bytes);
 }
 
 int EventQueue::Next(Records* records) {

@@ -4,6 +4,7 @@
 #include <sys/inotify.h>
 
 #include "base/path.h"
+#include "base/retry.h"
 
 namespace {
 
@@ -11,11 +12,8 @@ namespace {
 constexpr napi_type_tag kQueueTag = {0x9c1f3be24d7a4e06, 0xb38e5d60f2a7c914};
 
 int AddWatch(int fd, const char* path, uint32_t mask) {
-  int wd;
-  do {
-    wd = inotify_add_watch(fd, path, mask);  // EINTR: a path walk on a network mount may be interrupted
-  } while (wd < 0 && errno == EINTR);
-  return wd < 0 ? -errno : wd;
+  // A path walk on a network mount may be interrupted.
+  return static_cast<int>(Retry([&] { return inotify_add_watch(fd, path, mask); }));
 }
 
 int RemoveWatch(int fd, int wd) {

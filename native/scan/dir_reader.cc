@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/fd_path.h"
+#include "base/retry.h"
 
 namespace {
 
@@ -46,15 +47,6 @@ Kind KindOfType(unsigned char type) {
 
 // Later than any moment that a time is compared with.
 constexpr uint64_t kEndOfTime = UINT64_MAX;
-
-// The number of bytes, 0 at the end, -errno.
-ssize_t ReadEntries(int directory, char* into, size_t room) {
-  ssize_t bytes;
-  do {
-    bytes = syscall(SYS_getdents64, directory, into, room);
-  } while (bytes < 0 && errno == EINTR);
-  return bytes < 0 ? -errno : bytes;
-}
 
 // A file system that keeps whole seconds may tick every two, and changes of one tick look alike. See
 // mayBeChangedSince in src/watch/scan/entry.ts.
@@ -203,12 +195,9 @@ int DirReader::Watch(int directory) {
 }
 
 int DirReader::AddWatch(const char* path) {
-  int wd;
-  do {
-    // IN_DONT_FOLLOW would watch the link in /proc.
-    wd = inotify_add_watch(plan_.queue, path, plan_.mask & ~static_cast<uint32_t>(IN_DONT_FOLLOW));
-  } while (wd < 0 && errno == EINTR);
-  return wd < 0 ? -errno : wd;
+  // IN_DONT_FOLLOW would watch the link in /proc.
+  const uint32_t mask = plan_.mask & ~static_cast<uint32_t>(IN_DONT_FOLLOW);
+  return static_cast<int>(Retry([&] { return inotify_add_watch(plan_.queue, path, mask); }));
 }
 
 // Makes it the working directory of this thread alone: a walk takes a tenth less time than through /proc.
@@ -244,7 +233,7 @@ int DirReader::List(int directory, const Request& request, const Origin& origin)
   if (origin.may_be_stale()) posix_fadvise(readable.get(), 0, 0, POSIX_FADV_DONTNEED);
   for (;;) {
     if (is_cancelled()) return -ECANCELED;
-    ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
+    int64_t bytes = Retry([&] { return syscall(SYS_getdents64, readable.get(), entries_, sizeof entries_); });
     if (bytes <= 0) return static_cast<int>(bytes);
     ListedEntries entries(entries_, static_cast<size_t>(bytes));
     while (const ListedEntry* entry = entries.Next()) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/fd_path.h"
+#include "base/retry.h"
 
 namespace {
 
@@ -50,9 +51,8 @@ int FileHasher::ReadAll(int file, Digest* digest) {
   Hasher hasher;
   for (;;) {
     if (cancelled_->load(std::memory_order_relaxed)) return -ECANCELED;
-    ssize_t bytes = read(file, buffer_, kBufferBytes);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) return -errno;
+    int64_t bytes = Retry([&] { return read(file, buffer_, kBufferBytes); });
+    if (bytes < 0) return static_cast<int>(bytes);
     if (bytes == 0) break;
     hasher.Add(buffer_, static_cast<size_t>(bytes));
   }
