@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 // Memory that grows as it is filled and is kept for the next use. When no more is to be had it says so, once
 // and for all until Clear(): nothing is thrown, and nothing half written.
@@ -19,10 +20,17 @@ class Bytes {
 
   // Returns the place for up to `most` bytes, to be followed by Add; null when there is no memory.
   uint8_t* Room(size_t most) {
-    if (capacity_ - size_ >= most) return data_ + size_;
+    if (data_ != nullptr && capacity_ - size_ >= most) return data_ + size_;
     return Grow(most) ? data_ + size_ : nullptr;
   }
   void Add(size_t bytes) { size_ += bytes; }
+
+  // False when there is no memory.
+  bool Append(const void* from, size_t bytes) {
+    uint8_t* room = Room(bytes);
+    if (room != nullptr) memcpy(room, from, bytes), Add(bytes);
+    return room != nullptr;
+  }
 
   void Clear() {
     size_ = 0;
@@ -32,7 +40,7 @@ class Bytes {
   }
 
  private:
-  static constexpr size_t kFirst = 16 * 1024;
+  static constexpr size_t kFirst = 4 * 1024;
   static constexpr size_t kKept = 1024 * 1024;
 
   bool Grow(size_t most) {

@@ -4,7 +4,6 @@
 
 Call::~Call() {
   for (char* text : texts) free(text);
-  free(data);
 }
 
 namespace {

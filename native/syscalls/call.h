@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bytes.h"
+
 // A system call that JavaScript asks for (NativeCalls in src/addon.ts), and what came of it.
 struct Call {
   enum class Kind : uint32_t {
@@ -68,7 +70,6 @@ struct Call {
 
   // >= 0, or -errno.
   int64_t result = -ECANCELED;
-  // Owned: what was read.
-  uint8_t* data = nullptr;
-  size_t bytes = 0;
+  // What was read.
+  Bytes data;
 };

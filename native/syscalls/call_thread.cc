@@ -161,10 +161,7 @@ void CallThread::AwaitChange(Call* call) {
     if (took > longest) longest = took;
     if (index >= 0) call->result = index;
   }
-  call->data = static_cast<uint8_t*>(malloc(sizeof longest));
-  if (call->data == nullptr) return;
-  memcpy(call->data, &longest, sizeof longest);
-  call->bytes = sizeof longest;
+  call->data.Append(&longest, sizeof longest);
 }
 
 // False if something else is wanted, or nothing any more.

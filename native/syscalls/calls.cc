@@ -89,9 +89,10 @@ void CallDelivery::Deliver() {
 void CallDelivery::Tell(const Call& call) {
   Napi::HandleScope scope(env());
   napi_value arguments[3];
-  bool made = napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
-              napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
-              napi_create_buffer_copy(env(), call.bytes, call.data, nullptr, &arguments[2]) == napi_ok;
+  bool made =
+      napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
+      napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
+      napi_create_buffer_copy(env(), call.data.size(), call.data.data(), nullptr, &arguments[2]) == napi_ok;
   // Unmade for want of memory: not in silence.
   made ? on_done_.Call(3, arguments) : RaiseUncaught(env());
 }

@@ -158,5 +158,5 @@ void Perform(Call* call) {
     return -EINVAL;
   }();
   // Drops room that was taken for an answer that did not come.
-  if (call->result < 0) call->bytes = 0;
+  if (call->result < 0) call->data.Clear();
 }

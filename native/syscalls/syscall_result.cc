@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -34,91 +33,75 @@ void Pack(const Statx& facts, uint8_t* to) {
   memcpy(to, fields, sizeof fields);
 }
 
-// Into the call's data. 0 or -errno.
-int64_t StatInto(Call* call, int directory, const char* name) {
-  Statx facts;
-  int error = StatAt(directory, name, &facts, true);
-  if (error < 0) return error;
-  call->data = static_cast<uint8_t*>(malloc(kPackedStat));
-  if (call->data == nullptr) return -ENOMEM;
-  Pack(facts, call->data);
-  call->bytes = kPackedStat;
+// 0 or -errno.
+int Append(const Statx& facts, Bytes* data) {
+  uint8_t* room = data->Room(kPackedStat);
+  if (room == nullptr) return -ENOMEM;
+  Pack(facts, room);
+  data->Add(kPackedStat);
   return 0;
 }
 
-bool IsSymlink(const Call& call) {
-  uint64_t mode;
-  memcpy(&mode, call.data + sizeof mode, sizeof mode);
-  return (mode & S_IFMT) == S_IFLNK;
+// The number of bytes, or -errno.
+int64_t AppendText(Bytes* data, int directory, const char* name) {
+  uint8_t* room = data->Room(PATH_MAX);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return readlinkat(directory, name, reinterpret_cast<char*>(room), PATH_MAX); });
+  if (bytes > 0) data->Add(static_cast<size_t>(bytes));
+  return bytes;
+}
+
+bool IsSymlink(const Statx& facts) {
+  return (facts.mode & S_IFMT) == S_IFLNK;
 }
 
 }  // namespace
 
 int64_t WithStat(Call* call, int64_t fd) {
-  if (fd < 0) return fd;
-  int64_t error = StatInto(call, static_cast<int>(fd), "");
-  if (error == 0) return fd;
-  close(static_cast<int>(fd));
-  return error;
+  UniqueFd opened(static_cast<int>(fd));
+  if (!opened.is_open()) return fd;
+  Statx facts;
+  int error = StatAt(opened.get(), "", &facts, true);
+  if (error == 0) error = Append(facts, &call->data);
+  return error < 0 ? error : opened.release();
 }
 
 int64_t WithContent(Call* call, int64_t fd) {
-  int64_t error = WithStat(call, fd);
   const auto most = static_cast<size_t>(call->numbers[1]);
-  if (error < 0 || most == 0) return error;
-  const size_t stat = call->bytes;
-  auto* before = call->data;
-  call->data = static_cast<uint8_t*>(malloc(2 * stat + most));
-  int64_t bytes = -ENOMEM;
-  if (call->data != nullptr) {
-    memcpy(call->data, before, stat);
-    bytes = Retry([&] { return read(static_cast<int>(fd), call->data + 2 * stat, most); });
-  }
-  free(before);
+  UniqueFd opened(static_cast<int>(WithStat(call, fd)));
+  if (!opened.is_open() || most == 0) return opened.release();
+  uint8_t* room = call->data.Room(kPackedStat + most);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return read(opened.get(), room + kPackedStat, most); });
+  if (bytes < 0) return bytes;
   Statx after;
-  if (bytes >= 0) error = StatAt(static_cast<int>(fd), "", &after, true);
-  if (bytes >= 0 && error >= 0) {
-    Pack(after, call->data + stat);
-    call->bytes = 2 * stat + static_cast<size_t>(bytes);
-    return fd;
-  }
-  close(static_cast<int>(fd));
-  return bytes < 0 ? bytes : error;
+  int error = StatAt(opened.get(), "", &after, true);
+  if (error < 0) return error;
+  Pack(after, room);
+  call->data.Add(kPackedStat + static_cast<size_t>(bytes));
+  return opened.release();
 }
 
 int64_t StatOrLinkInto(Call* call, int directory, const char* name) {
-  int64_t error = StatInto(call, directory, name);
-  if (error < 0 || !IsSymlink(*call)) return error;
-  // Another may have the name by now: stat and text are to be of one link.
+  Statx facts;
+  int error = StatAt(directory, name, &facts, true);
   UniqueFd link;
-  if (*name != '\0') {
+  // Another may have the name by now: stat and text are to be of one link.
+  if (error == 0 && IsSymlink(facts) && *name != '\0') {
     link.reset(OpenAt(directory, name, O_PATH | O_NOFOLLOW));
     if (!link.is_open()) return link.get();
-    Statx facts;
-    error = StatAt(link.get(), "", &facts, true);
-    if (error < 0) return error;
-    Pack(facts, call->data);
-    if (!IsSymlink(*call)) return 0;
     directory = link.get();
+    error = StatAt(directory, "", &facts, true);
   }
-  auto* larger = static_cast<uint8_t*>(realloc(call->data, call->bytes + PATH_MAX));
-  if (larger == nullptr) return -ENOMEM;
-  call->data = larger;
-  auto* text = reinterpret_cast<char*>(call->data + call->bytes);
-  int64_t bytes = Retry([&] { return readlinkat(directory, "", text, PATH_MAX); });
-  if (bytes < 0) return bytes;
-  call->bytes += static_cast<size_t>(bytes);
-  return 0;
+  if (error == 0) error = Append(facts, &call->data);
+  if (error < 0 || !IsSymlink(facts)) return error;
+  int64_t bytes = AppendText(&call->data, directory, "");
+  return bytes < 0 ? bytes : 0;
 }
 
 int64_t ReadlinkInto(Call* call) {
-  call->data = static_cast<uint8_t*>(malloc(PATH_MAX));
-  if (call->data == nullptr) return -ENOMEM;
-  auto* text = reinterpret_cast<char*>(call->data);
-  int64_t bytes = Retry([&] { return readlinkat(call->number(0), call->texts[0], text, PATH_MAX); });
-  if (bytes == PATH_MAX) return -ENAMETOOLONG;
-  if (bytes >= 0) call->bytes = static_cast<size_t>(bytes);
-  return bytes;
+  int64_t bytes = AppendText(&call->data, call->number(0), call->texts[0]);
+  return bytes == PATH_MAX ? -ENAMETOOLONG : bytes;
 }
 
 int64_t NamesInto(Call* call) {
@@ -135,24 +118,13 @@ int64_t NamesInto(Call* call) {
   Bytes entries;
   uint8_t* room = entries.Room(kRoom);
   if (room == nullptr) return -ENOMEM;
-  int64_t count = 0;
-  for (size_t capacity = 0;;) {
+  for (int64_t count = 0;;) {
     int64_t bytes = Retry([&] { return syscall(SYS_getdents64, directory.get(), room, kRoom); });
-    if (bytes < 0) return bytes;
-    if (bytes == 0) return count;
-    // A name takes less room here than with what precedes it there.
-    if (capacity - call->bytes < static_cast<size_t>(bytes)) {
-      capacity = 2 * capacity + static_cast<size_t>(bytes);
-      auto* larger = static_cast<uint8_t*>(realloc(call->data, capacity));
-      if (larger == nullptr) return -ENOMEM;
-      call->data = larger;
-    }
+    if (bytes <= 0) return bytes < 0 ? bytes : count;
     ListedEntries listed(room, static_cast<size_t>(bytes));
     while (const ListedEntry* entry = listed.Next()) {
       if (count == call->numbers[1]) return count;
-      size_t length = strlen(entry->name) + 1;
-      memcpy(call->data + call->bytes, entry->name, length);
-      call->bytes += length;
+      if (!call->data.Append(entry->name, strlen(entry->name) + 1)) return -ENOMEM;
       count++;
     }
     // As Linux says it of a name that is none.
@@ -161,10 +133,10 @@ int64_t NamesInto(Call* call) {
 }
 
 int64_t ReadInto(Call* call) {
-  size_t most = static_cast<size_t>(call->numbers[1]);
-  call->data = static_cast<uint8_t*>(malloc(most > 0 ? most : 1));
-  if (call->data == nullptr) return -ENOMEM;
-  int64_t bytes = Retry([&] { return read(call->number(0), call->data, most); });
-  if (bytes >= 0) call->bytes = static_cast<size_t>(bytes);
+  const auto most = static_cast<size_t>(call->numbers[1]);
+  uint8_t* room = call->data.Room(most);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return read(call->number(0), room, most); });
+  if (bytes > 0) call->data.Add(static_cast<size_t>(bytes));
   return bytes;
 }
