@@ -16,6 +16,9 @@ class LoopHandle {
   // Ends at once what this object does, then frees it when libuv lets go. Nothing may be called after it.
   void Close();
 
+  // Whether it keeps the loop alive, once it is open.
+  void SetPersistent(bool persistent) { persistent ? uv_ref(handles_[0]) : uv_unref(handles_[0]); }
+
  protected:
   explicit LoopHandle(Napi::Env env) : env_(env) {}
   virtual ~LoopHandle() = default;
@@ -24,11 +27,12 @@ class LoopHandle {
   // -errno; it must be closed in any case.
   int Attach(uv_loop_t** loop);
 
-  // One that libuv has initialised.
+  // One that libuv has initialised. Of several the first keeps the loop alive.
   template <typename Handle>
   void Adopt(Handle* handle) {
     handle->data = this;
-    handles_[open_handles_++] = reinterpret_cast<uv_handle_t*>(handle);
+    handles_[open_handles_] = reinterpret_cast<uv_handle_t*>(handle);
+    if (open_handles_++ > 0) uv_unref(reinterpret_cast<uv_handle_t*>(handle));
   }
 
   // Returns the owner of a handle.

@@ -21,11 +21,6 @@ int MountPoll::Open() {
   return uv_poll_start(&poll_, UV_PRIORITIZED, OnEvent);
 }
 
-void MountPoll::SetPersistent(bool persistent) {
-  auto* handle = reinterpret_cast<uv_handle_t*>(&poll_);
-  persistent ? uv_ref(handle) : uv_unref(handle);
-}
-
 // The kernel compares the table with what it last told this very fd of, so there is nothing to be read to
 // calm it. A failure is a reason to look at the table as well.
 void MountPoll::OnEvent(uv_poll_t* handle, int status, int) {
@@ -44,38 +39,15 @@ Napi::Function MountTable::Define(Napi::Env env) {
   return DefineClass(env, "MountTable",
                      {
                          InstanceMethod<&MountTable::Open>("open"),
-                         InstanceMethod<&MountTable::Ref>("ref"),
-                         InstanceMethod<&MountTable::Unref>("unref"),
-                         InstanceMethod<&MountTable::Close>("close"),
+                         InstanceMethod("ref", &MountTable::Ref),
+                         InstanceMethod("unref", &MountTable::Unref),
+                         InstanceMethod("close", &MountTable::Close),
                      });
 }
 
 Napi::Value MountTable::Open(const Napi::CallbackInfo& info) {
   int error = -EINVAL;
-  if (poll_ == nullptr && info[0].IsFunction()) {
-    poll_ = new MountPoll(info.Env(), info[0].As<Napi::Function>());
-    // Not to be collected while open.
-    ObjectWrap::Ref();
-    error = poll_->Open();
-    if (error < 0) ClosePoll();
-  }
+  if (handle_ == nullptr && info[0].IsFunction())
+    error = OpenHandle(new MountPoll(info.Env(), info[0].As<Napi::Function>()));
   return Napi::Number::New(info.Env(), error);
-}
-
-void MountTable::Ref(const Napi::CallbackInfo&) {
-  if (poll_ != nullptr) poll_->SetPersistent(true);
-}
-
-void MountTable::Unref(const Napi::CallbackInfo&) {
-  if (poll_ != nullptr) poll_->SetPersistent(false);
-}
-
-void MountTable::Close(const Napi::CallbackInfo&) {
-  if (poll_ != nullptr) ClosePoll();
-}
-
-void MountTable::ClosePoll() {
-  poll_->Close();
-  poll_ = nullptr;
-  ObjectWrap::Unref();
 }

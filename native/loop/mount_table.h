@@ -6,6 +6,7 @@
 #include "base/unique_fd.h"
 #include "loop/callback.h"
 #include "loop/loop_handle.h"
+#include "loop/loop_object.h"
 
 // Waits for changes of the mount table on the loop of its own environment: proc_pid_mounts(5). Sleeps in the
 // loop's own epoll, woken by nothing else.
@@ -15,7 +16,6 @@ class MountPoll : public LoopHandle {
 
   // 0 or -errno. After a failure Close() is still to be called.
   int Open();
-  void SetPersistent(bool persistent);
 
  private:
   ~MountPoll() override = default;
@@ -30,20 +30,11 @@ class MountPoll : public LoopHandle {
 };
 
 // The class that JavaScript sees (NativeMountTable in src/addon.ts).
-class MountTable : public Napi::ObjectWrap<MountTable> {
+class MountTable : public LoopObject<MountTable, MountPoll> {
  public:
   static Napi::Function Define(Napi::Env env);
-  explicit MountTable(const Napi::CallbackInfo& info) : Napi::ObjectWrap<MountTable>(info) {}
+  explicit MountTable(const Napi::CallbackInfo& info) : LoopObject(info) {}
 
  private:
   Napi::Value Open(const Napi::CallbackInfo& info);
-  void Ref(const Napi::CallbackInfo& info);
-  void Unref(const Napi::CallbackInfo& info);
-  void Close(const Napi::CallbackInfo& info);
-
-  void ClosePoll();
-
-  // Null while it is not open. When the environment ends first, its own cleanup hook closes it and no method
-  // of this class is called any more.
-  MountPoll* poll_ = nullptr;
 };

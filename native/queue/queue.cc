@@ -32,13 +32,13 @@ Napi::Function Queue::Define(Napi::Env env) {
                          InstanceMethod<&Queue::Fd>("fd"),
                          InstanceMethod<&Queue::Pause>("pause"),
                          InstanceMethod<&Queue::Resume>("resume"),
-                         InstanceMethod<&Queue::Ref>("ref"),
-                         InstanceMethod<&Queue::Unref>("unref"),
-                         InstanceMethod<&Queue::Close>("close"),
+                         InstanceMethod("ref", &Queue::Ref),
+                         InstanceMethod("unref", &Queue::Unref),
+                         InstanceMethod("close", &Queue::Close),
                      });
 }
 
-Queue::Queue(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Queue>(info) {
+Queue::Queue(const Napi::CallbackInfo& info) : LoopObject(info) {
   Value().TypeTag(&kQueueTag);
 }
 
@@ -46,12 +46,12 @@ int Queue::FdOf(const Napi::Value& value) {
   if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kQueueTag)) return -EINVAL;
   // None while a worker is being terminated: from whichever moment on, each of these calls fails.
   Queue* queue = Unwrap(value.As<Napi::Object>());
-  return queue != nullptr && queue->stream_ != nullptr ? queue->stream_->fd() : -EBADF;
+  return queue != nullptr && queue->handle_ != nullptr ? queue->handle_->fd() : -EBADF;
 }
 
 Napi::Value Queue::Open(const Napi::CallbackInfo& info) {
   auto options = info[0].As<Napi::Object>();
-  stream_ =
+  auto* stream =
       new Stream(info.Env(),
                  {
                      static_cast<uint64_t>(options.Get("batchWindow").ToNumber().Int64Value()),
@@ -59,57 +59,35 @@ Napi::Value Queue::Open(const Napi::CallbackInfo& info) {
                      options.Get("persistent").ToBoolean(),
                  },
                  info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), info[3].As<Napi::Function>());
-  // Not to be collected while open: a watcher is alive until it is closed, whoever still holds it.
-  ObjectWrap::Ref();
-  int error = stream_->Open();
-  if (error < 0) CloseStream();
-  return Napi::Number::New(info.Env(), error);
+  return Napi::Number::New(info.Env(), OpenHandle(stream));
 }
 
 Napi::Value Queue::Add(const Napi::CallbackInfo& info) {
-  if (stream_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  if (handle_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
   Path path(info[0]);
   int wd = path.error();
-  if (wd == 0) wd = AddWatch(stream_->fd(), path.c_str(), info[1].As<Napi::Number>().Uint32Value());
+  if (wd == 0) wd = AddWatch(handle_->fd(), path.c_str(), info[1].As<Napi::Number>().Uint32Value());
   return Napi::Number::New(info.Env(), wd);
 }
 
 Napi::Value Queue::Remove(const Napi::CallbackInfo& info) {
   int error = -EBADF;
-  if (stream_ != nullptr) error = RemoveWatch(stream_->fd(), info[0].As<Napi::Number>().Int32Value());
+  if (handle_ != nullptr) error = RemoveWatch(handle_->fd(), info[0].As<Napi::Number>().Int32Value());
   return Napi::Number::New(info.Env(), error);
 }
 
 Napi::Value Queue::Barrier(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->Mark());
+  return Napi::Number::New(info.Env(), handle_ == nullptr ? -EBADF : handle_->Mark());
 }
 
 Napi::Value Queue::Fd(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->fd());
+  return Napi::Number::New(info.Env(), handle_ == nullptr ? -EBADF : handle_->fd());
 }
 
 void Queue::Pause(const Napi::CallbackInfo&) {
-  if (stream_ != nullptr) stream_->Pause();
+  if (handle_ != nullptr) handle_->Pause();
 }
 
 void Queue::Resume(const Napi::CallbackInfo&) {
-  if (stream_ != nullptr) stream_->Resume();
-}
-
-void Queue::Ref(const Napi::CallbackInfo&) {
-  if (stream_ != nullptr) stream_->SetPersistent(true);
-}
-
-void Queue::Unref(const Napi::CallbackInfo&) {
-  if (stream_ != nullptr) stream_->SetPersistent(false);
-}
-
-void Queue::Close(const Napi::CallbackInfo&) {
-  if (stream_ != nullptr) CloseStream();
-}
-
-void Queue::CloseStream() {
-  stream_->Close();
-  stream_ = nullptr;
-  ObjectWrap::Unref();
+  if (handle_ != nullptr) handle_->Resume();
 }

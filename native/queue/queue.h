@@ -2,11 +2,12 @@
 
 #include <napi.h>
 
+#include "loop/loop_object.h"
 #include "queue/stream.h"
 
 // The class that JavaScript sees (NativeQueue in src/addon.ts): inotify's system calls, and a Stream for its
 // events.
-class Queue : public Napi::ObjectWrap<Queue> {
+class Queue : public LoopObject<Queue, Stream> {
  public:
   static Napi::Function Define(Napi::Env env);
   explicit Queue(const Napi::CallbackInfo& info);
@@ -22,13 +23,4 @@ class Queue : public Napi::ObjectWrap<Queue> {
   Napi::Value Fd(const Napi::CallbackInfo& info);
   void Pause(const Napi::CallbackInfo& info);
   void Resume(const Napi::CallbackInfo& info);
-  void Ref(const Napi::CallbackInfo& info);
-  void Unref(const Napi::CallbackInfo& info);
-  void Close(const Napi::CallbackInfo& info);
-
-  void CloseStream();
-
-  // Null while there is none open. It outlives Close(), and so is not owned; when the environment ends first,
-  // its own cleanup hook closes it and no method of this class is called any more.
-  Stream* stream_ = nullptr;
 };

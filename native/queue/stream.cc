@@ -31,26 +31,19 @@ int Stream::Open() {
   error = queue_.Open(options_.arena_bytes);
   if (error < 0) return error;
 
+  error = uv_async_init(loop, &wake_, OnWake);
+  if (error < 0) return error;
+  Adopt(&wake_);
   error = uv_poll_init(loop, &poll_, queue_.fd());
   if (error < 0) return error;
   Adopt(&poll_);
   uv_timer_init(loop, &timer_);
   Adopt(&timer_);
-  error = uv_async_init(loop, &wake_, OnWake);
-  if (error < 0) return error;
-  Adopt(&wake_);
-  uv_unref(reinterpret_cast<uv_handle_t*>(&poll_));
-  uv_unref(reinterpret_cast<uv_handle_t*>(&timer_));
   SetPersistent(options_.persistent);
 
   // Nowhere to put what it takes.
   if (options_.arena_bytes == 0) return 0;
   return guard_.Start(&queue_, [](void* wake) { uv_async_send(static_cast<uv_async_t*>(wake)); }, &wake_);
-}
-
-void Stream::SetPersistent(bool persistent) {
-  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
-  persistent ? uv_ref(handle) : uv_unref(handle);
 }
 
 int Stream::Poll() {

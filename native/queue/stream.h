@@ -31,7 +31,6 @@ class Stream : public LoopHandle {
 
   void Pause();
   void Resume();
-  void SetPersistent(bool persistent);
 
   int fd() const { return queue_.fd(); }
 
@@ -63,7 +62,7 @@ class Stream : public LoopHandle {
 
   uv_poll_t poll_;
   uv_timer_t timer_;
-  // Also what keeps the loop alive, the other two being idle in turn.
+  // Also what keeps the loop alive, the other two being idle in turn: so it is adopted first.
   uv_async_t wake_;
 
   bool flowing_ = false;

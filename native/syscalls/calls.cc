@@ -64,11 +64,6 @@ int CallDelivery::Open() {
   return 0;
 }
 
-void CallDelivery::SetPersistent(bool persistent) {
-  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
-  persistent ? uv_ref(handle) : uv_unref(handle);
-}
-
 void CallDelivery::OnWake(uv_async_t* handle) {
   OwnerOf<CallDelivery>(handle)->Deliver();
 }
@@ -109,47 +104,24 @@ Napi::Function Calls::Define(Napi::Env env) {
                      {
                          InstanceMethod<&Calls::Open>("open"),
                          InstanceMethod<&Calls::Push>("push"),
-                         InstanceMethod<&Calls::Ref>("ref"),
-                         InstanceMethod<&Calls::Unref>("unref"),
-                         InstanceMethod<&Calls::Close>("close"),
+                         InstanceMethod("ref", &Calls::Ref),
+                         InstanceMethod("unref", &Calls::Unref),
+                         InstanceMethod("close", &Calls::Close),
                      });
 }
 
 Napi::Value Calls::Open(const Napi::CallbackInfo& info) {
   int error = -EINVAL;
-  if (delivery_ == nullptr && info[0].IsFunction()) {
-    delivery_ = new CallDelivery(info.Env(), info[0].As<Napi::Function>());
-    // Not to be collected while open.
-    ObjectWrap::Ref();
-    error = delivery_->Open();
-    if (error < 0) CloseDelivery();
-  }
+  if (handle_ == nullptr && info[0].IsFunction())
+    error = OpenHandle(new CallDelivery(info.Env(), info[0].As<Napi::Function>()));
   return Napi::Number::New(info.Env(), error);
 }
 
 Napi::Value Calls::Push(const Napi::CallbackInfo& info) {
-  if (delivery_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  if (handle_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
   auto* call = new Call();
   int error = ReadCall(info, call);
-  if (error == 0) error = delivery_->Push(call);
+  if (error == 0) error = handle_->Push(call);
   if (error < 0) delete call;
   return Napi::Number::New(info.Env(), error);
-}
-
-void Calls::Ref(const Napi::CallbackInfo&) {
-  if (delivery_ != nullptr) delivery_->SetPersistent(true);
-}
-
-void Calls::Unref(const Napi::CallbackInfo&) {
-  if (delivery_ != nullptr) delivery_->SetPersistent(false);
-}
-
-void Calls::Close(const Napi::CallbackInfo&) {
-  if (delivery_ != nullptr) CloseDelivery();
-}
-
-void Calls::CloseDelivery() {
-  delivery_->Close();
-  delivery_ = nullptr;
-  ObjectWrap::Unref();
 }

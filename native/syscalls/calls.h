@@ -5,6 +5,7 @@
 
 #include "loop/callback.h"
 #include "loop/loop_handle.h"
+#include "loop/loop_object.h"
 #include "syscalls/call_thread.h"
 
 // The loop's side of a CallThread: hands what is done to JavaScript on the loop of its own environment.
@@ -15,7 +16,6 @@ class CallDelivery : public LoopHandle {
   // 0 or -errno. After a failure Close() is still to be called.
   int Open();
   int Push(Call* call) { return thread_->Push(call); }
-  void SetPersistent(bool persistent);
 
  private:
   ~CallDelivery() override = default;
@@ -33,21 +33,12 @@ class CallDelivery : public LoopHandle {
 };
 
 // The class that JavaScript sees (NativeCalls in src/addon.ts).
-class Calls : public Napi::ObjectWrap<Calls> {
+class Calls : public LoopObject<Calls, CallDelivery> {
  public:
   static Napi::Function Define(Napi::Env env);
-  explicit Calls(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Calls>(info) {}
+  explicit Calls(const Napi::CallbackInfo& info) : LoopObject(info) {}
 
  private:
   Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
-  void Ref(const Napi::CallbackInfo& info);
-  void Unref(const Napi::CallbackInfo& info);
-  void Close(const Napi::CallbackInfo& info);
-
-  void CloseDelivery();
-
-  // Null while it is not open. When the environment ends first, its own cleanup hook closes it and no method
-  // of this class is called any more.
-  CallDelivery* delivery_ = nullptr;
 };

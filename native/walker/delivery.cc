@@ -18,7 +18,7 @@ int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t m
   if (error < 0) return error;
   Adopt(&wake_);
   walk_ = new Walk(&wake_, memory, threads);
-  if (repeat.most > 0) uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
+  if (repeat.most > 0) SetPersistent(false);
   return walk_->Start(requests, bytes, queue, mask, repeat);
 }
 
