@@ -33,7 +33,6 @@
         'syscalls/call.cc',
         'syscalls/call_thread.cc',
         'syscalls/calls.cc',
-        'syscalls/descriptors.cc',
         'syscalls/stat_watch.cc',
         'syscalls/syscall_exec.cc',
         'syscalls/syscall_result.cc',

@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -43,10 +44,7 @@ constexpr long kMoveMount = 429, kFsopen = 430, kFsconfig = 431, kFsmount = 432;
 
 void Tell(const Text& line) {
   // Whoever started this may be gone: then there is nobody to tell, and the next read says so.
-  ssize_t written;
-  do {
-    written = write(kParent, line.text(), line.length());
-  } while (written < 0 && errno == EINTR);
+  Retry([&] { return write(kParent, line.text(), line.length()); });
 }
 
 // Tells which call failed, and is false.
@@ -72,11 +70,7 @@ constexpr char kUsersMapped = 1, kGroupsMapped = 2;
 
 // One byte from whoever started this; false if it is gone.
 bool Answer(char* byte) {
-  ssize_t length;
-  do {
-    length = read(kParent, byte, 1);
-  } while (length < 0 && errno == EINTR);
-  return length == 1;
+  return Retry([&] { return read(kParent, byte, 1); }) == 1;
 }
 
 // A map of one id to itself.
@@ -141,13 +135,10 @@ bool Resemble(int filesystem, const struct statx& covered, const Ids& ids) {
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+// -1 and errno where it fails, as all here.
 int OpenDirectory(int at, const char* name) {
-  int fd;
-  do {
-    fd = openat(at, name, kDirectory);
-    // A server of FUSE may say EINTR of its own accord.
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  const auto fd = static_cast<int>(Retry([&] { return openat(at, name, kDirectory); }));
+  return fd < 0 ? -1 : fd;
 }
 
 // A directory beneath another, by a path on which no symlink is followed, as by openat2(2) with

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "base/fd_path.h"
 #include "base/retry.h"
 
@@ -14,10 +12,6 @@ namespace {
 constexpr size_t kBufferBytes = 128 * 1024;
 
 }  // namespace
-
-FileHasher::~FileHasher() {
-  free(buffer_);
-}
 
 int FileHasher::Read(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest) {
   // Held before it is known to be a file, by a descriptor that reads nothing: the name may be a FIFO's by
@@ -46,15 +40,15 @@ int FileHasher::Open(int file) {
 }
 
 int FileHasher::ReadAll(int file, Digest* digest) {
-  if (buffer_ == nullptr) buffer_ = static_cast<uint8_t*>(malloc(kBufferBytes));
-  if (buffer_ == nullptr) return -ENOMEM;
+  uint8_t* buffer = buffer_.Room(kBufferBytes);
+  if (buffer == nullptr) return -ENOMEM;
   Hasher hasher;
   for (;;) {
     if (cancelled_->load(std::memory_order_relaxed)) return -ECANCELED;
-    int64_t bytes = Retry([&] { return read(file, buffer_, kBufferBytes); });
+    int64_t bytes = Retry([&] { return read(file, buffer, kBufferBytes); });
     if (bytes < 0) return static_cast<int>(bytes);
     if (bytes == 0) break;
-    hasher.Add(buffer_, static_cast<size_t>(bytes));
+    hasher.Add(buffer, static_cast<size_t>(bytes));
   }
   *digest = hasher.Finish();
   return 0;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/bytes.h"
 #include "base/statx.h"
 #include "record/digest.h"
 #include "scan/opener.h"
@@ -11,9 +12,6 @@
 class FileHasher {
  public:
   FileHasher(Opener* opener, const std::atomic<bool>* cancelled) : opener_(opener), cancelled_(cancelled) {}
-  ~FileHasher();
-  FileHasher(const FileHasher&) = delete;
-  FileHasher& operator=(const FileHasher&) = delete;
 
   // Digests the file that has this name and is `facts`. Returns 0; -ENOENT if the name is another file's by
   // now; -errno if the file cannot be read.
@@ -25,5 +23,5 @@ class FileHasher {
 
   Opener* opener_;
   const std::atomic<bool>* cancelled_;
-  uint8_t* buffer_ = nullptr;
+  Bytes buffer_;
 };

@@ -99,10 +99,7 @@ void CallThread::Do(Call* call) {
     default:
       Perform(call);
   }
-  if (!call->gives_descriptor() || call->result < 0 || descriptors_.Add(static_cast<int>(call->result)))
-    return;
-  close(static_cast<int>(call->result));
-  call->result = -ENOMEM;
+  if (call->gives_descriptor() && call->result >= 0) descriptors_.Add(static_cast<int>(call->result));
 }
 
 // Waits for one. Null when nobody wants anything any more.
