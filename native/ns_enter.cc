@@ -44,7 +44,7 @@ constexpr long kMoveMount = 429, kFsopen = 430, kFsconfig = 431, kFsmount = 432;
 
 void Tell(const Text& line) {
   // Whoever started this may be gone: then there is nobody to tell, and the next read says so.
-  Retry([&] { return write(kParent, line.text(), line.length()); });
+  Retry([&] { return syscall(SYS_write, kParent, line.text(), line.length()); });
 }
 
 // Tells which call failed, and is false.
@@ -57,7 +57,7 @@ bool WriteFile(const char* path, const char* text) {
   UniqueFd file(openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC));
   if (!file.is_open()) return false;
   const size_t length = strlen(text);
-  return write(file.get(), text, length) == static_cast<ssize_t>(length);
+  return syscall(SYS_write, file.get(), text, length) == static_cast<long>(length);
 }
 
 // The ids that a user namespace made here knows.
@@ -96,11 +96,12 @@ bool MapIds(uid_t user, gid_t group, Ids* ids) {
 
 // Without CAP_SYS_ADMIN by way of a user namespace, in which there is one.
 bool LeaveNamespace(Ids* ids) {
-  if (unshare(CLONE_NEWNS) == 0) return true;
+  if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return true;
   if (errno != EPERM) return Failed("unshare(CLONE_NEWNS)");
   const uid_t user = geteuid();
   const gid_t group = getegid();
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return Failed("unshare(CLONE_NEWUSER|CLONE_NEWNS)");
+  if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) != 0)
+    return Failed("unshare(CLONE_NEWUSER|CLONE_NEWNS)");
   return MapIds(user, group, ids);
 }
 
@@ -187,23 +188,24 @@ int main(int argc, char** argv) {
   if (argc < 5) {
     constexpr char kUsage[] =
         "inotify_bridge_enter: started by 'inotify-bridge mirror --in-place', and of no use otherwise\n";
-    if (write(STDERR_FILENO, kUsage, strlen(kUsage)) < 0) return 2;
+    if (syscall(SYS_write, STDERR_FILENO, kUsage, strlen(kUsage)) < 0) return 2;
     return 2;
   }
   // The command must not have it: its end tells that the command has started.
-  if (fcntl(kParent, F_SETFD, FD_CLOEXEC) != 0) return 2;
+  if (syscall(SYS_fcntl, kParent, F_SETFD, FD_CLOEXEC) != 0) return 2;
 
   Ids ids;
   if (!LeaveNamespace(&ids)) return 1;
   // Slave, not private: nothing that is mounted from now on gets out, and what a node mounts into the pod
   // later (HostToContainer, an automount) still gets in.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return Failed("mount(MS_SLAVE)"), 1;
+  if (syscall(SYS_mount, nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return Failed("mount(MS_SLAVE)"), 1;
   UniqueFd root;
   if (!Cover(argv[1], argv[2], ids, &root)) return 1;
   // Left alone, the command would go on with a directory that nobody keeps up to date. prctl(2): execve keeps
   // it, and it may come more than once, for each thread of the parent that the command is handed on to.
   // Before the read, which finds out if that has happened by now.
-  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return Failed("prctl"), 1;
+  if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM) != 0) return Failed("prctl"), 1;
 
   Tell(Text().Add("ready ").Add(root.get()).Add("\n"));
   char go;
@@ -212,7 +214,7 @@ int main(int argc, char** argv) {
   // lead elsewhere by now.
   if (argv[3][0] != '\0') {
     UniqueFd working(OpenResolved(root.get(), argv[3]));
-    if (!working.is_open() || fchdir(working.get()) != 0) return Failed("chdir"), 1;
+    if (!working.is_open() || syscall(SYS_fchdir, working.get()) != 0) return Failed("chdir"), 1;
   }
   // libuv has given back every signal's default action and unblocked them all.
   execvp(argv[4], argv + 4);

@@ -1,11 +1,9 @@
-// System calls, by the names and in the manner that libc has for them.
+// System calls in the manner that libc has for them; by name those that are called by several, or by what the
+// addon has as well.
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -54,26 +52,6 @@ int openat(int directory, const char* path, int flags, ...) {
   return static_cast<int>(Call(SYS_openat, directory, path, flags));
 }
 
-int fcntl(int fd, int command, ...) {
-  va_list words;
-  va_start(words, command);
-  const long word = va_arg(words, long);
-  va_end(words);
-  return static_cast<int>(Call(SYS_fcntl, fd, command, word));
-}
-
-int prctl(int option, ...) {
-  va_list words;
-  va_start(words, option);
-  const long word = va_arg(words, long);
-  va_end(words);
-  return static_cast<int>(Call(SYS_prctl, option, word));
-}
-
-int mount(const char* source, const char* target, const char* type, unsigned long flags, const void* data) {
-  return static_cast<int>(Call(SYS_mount, source, target, type, flags, data));
-}
-
 int linkat(int directory, const char* path, int other, const char* name, int flags) {
   return static_cast<int>(Call(SYS_linkat, directory, path, other, name, flags));
 }
@@ -86,24 +64,11 @@ int close(int fd) {
 ssize_t read(int fd, void* bytes, size_t length) {
   return Call(SYS_read, fd, bytes, length);
 }
-ssize_t write(int fd, const void* bytes, size_t length) {
-  return Call(SYS_write, fd, bytes, length);
-}
-int unshare(int flags) {
-  return static_cast<int>(Call(SYS_unshare, flags));
-}
-int fchdir(int fd) {
-  return static_cast<int>(Call(SYS_fchdir, fd));
-}
 uid_t geteuid() {
   return static_cast<uid_t>(Call(SYS_geteuid));
 }
 gid_t getegid() {
   return static_cast<gid_t>(Call(SYS_getegid));
-}
-
-int execve(const char* path, char* const* argv, char* const* variables) {
-  return static_cast<int>(Call(SYS_execve, path, argv, variables));
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 // execvp(3): a command's name is looked for in PATH.
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libc/environment.h"
@@ -10,7 +11,7 @@ namespace {
 // Only comes back if it fails. What the kernel knows no format for is a script of the shell's, as it is to
 // execvp(3).
 void Execute(const char* file, char* const* argv) {
-  execve(file, argv, environment);
+  syscall(SYS_execve, file, argv, environment);
   if (errno != ENOEXEC) return;
   size_t count = 0;
   while (argv[count] != nullptr) count++;
@@ -19,7 +20,7 @@ void Execute(const char* file, char* const* argv) {
   words[0] = "/bin/sh";
   words[1] = file;
   for (size_t i = 1; i <= count; i++) words[i + 1] = argv[i];
-  execve(words[0], const_cast<char* const*>(words), environment);
+  syscall(SYS_execve, words[0], words, environment);
 }
 
 }  // namespace

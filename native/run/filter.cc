@@ -75,7 +75,7 @@ int InstallFilter() {
   filter.Return(SECCOMP_RET_ALLOW);
   sock_fprog program = filter.program();
 
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
+  if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) != 0) return -errno;
   // A signal does not break off a call that is being answered (Linux 5.19): Go's threads are signalled all
   // the time.
   constexpr unsigned kListener = SECCOMP_FILTER_FLAG_NEW_LISTENER, kKillable = 1U << 5;

@@ -47,7 +47,7 @@ void SetMask(uint64_t blocked) {
 
 [[noreturn]] void BeChild(const int (&sockets)[2], const Options& options) {
   // prctl(2): the parent may have gone before this line.
-  if (!options.goes_on) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!options.goes_on) syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM);
   const int listener = InstallFilter();
   // From here on the descriptors are its own, and exec(2) closes them: if the parent ends, there is an end to
   // read.
@@ -154,7 +154,7 @@ Program Start(const Options& options, Text* why) {
   } else {
     // The processes that it leaves behind stay descendants, whose memory may be read
     // (kernel.yama.ptrace_scope).
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
     // From here on all that it asks is answered.
     syscall(SYS_write, sockets[0], "", 1);
   }

@@ -83,7 +83,7 @@ class Supervisor {
 };
 
 void Supervisor::Run() {
-  if (options_.as_child) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (options_.as_child) syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM);
   // A signal that comes before the program is there waits for it.
   signals_.reset(BlockSignals());
   instances_.NoteInherited();
