@@ -45,7 +45,8 @@ class Bytes {
 
   bool Grow(size_t most) {
     size_t capacity = capacity_ == 0 ? kFirst : 2 * capacity_;
-    while (capacity - size_ < most) capacity *= 2;
+    // No more than that: whoever asks for so much at once is likely to need no more.
+    if (capacity < size_ + most) capacity = size_ + most;
     void* data = failed_ ? nullptr : realloc(data_, capacity);
     failed_ = data == nullptr;
     if (failed_) return false;
