@@ -52,8 +52,7 @@ export class Timers {
    * they have rested, or if time is up.
    */
   begin(): boolean {
-    // A timer may be early by less than a ms.
-    const now = performance.now() + 1
+    const now = performance.now()
     this.#isBurst = this.#end !== NEVER && now < this.#end
     this.#isDue = now >= Math.min(this.#burst + this.#pace.interval, this.#retry)
     this.#end = this.#latest = this.#retry = NEVER
@@ -90,6 +89,8 @@ export class Timers {
     clearTimeout(this.#timer)
     const next = Math.min(this.#end, this.#latest, this.#retry)
     if (this.#closed || next === NEVER) return
-    this.#timer = setTimeout(this.#ring, Math.max(1, next - performance.now()))
+    // Node counts whole ms, and libuv's clock has no smaller ones either: a timer may be early by almost two.
+    const ring = () => (performance.now() < next ? this.#arm() : this.#ring())
+    this.#timer = setTimeout(ring, Math.max(1, next - performance.now()))
   }
 }
