@@ -2,5 +2,5 @@
 
 #include <napi.h>
 
-// What JavaScript asks the kernel at once, and of no object: see NativeAddon in src/addon.ts.
+// Adds the questions that JavaScript asks the kernel without an object: see NativeAddon in src/addon.ts.
 void DefineFunctions(Napi::Env env, Napi::Object exports);

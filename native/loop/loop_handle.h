@@ -16,7 +16,7 @@ class LoopHandle {
   // Ends at once what this object does, then frees it when libuv lets go. Nothing may be called after it.
   void Close();
 
-  // Whether it keeps the loop alive, once it is open.
+  // Sets if an open handle keeps the loop alive.
   void SetPersistent(bool persistent) { persistent ? uv_ref(handles_[0]) : uv_unref(handles_[0]); }
 
  protected:

@@ -2,7 +2,7 @@
 
 #include <napi.h>
 
-// What classes of JavaScript have in common that each have a LoopHandle while they are open.
+// The common part of JavaScript's classes that each have a LoopHandle while they are open.
 template <typename Class, typename Handle>
 class LoopObject : public Napi::ObjectWrap<Class> {
  protected:

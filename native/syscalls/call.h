@@ -70,6 +70,6 @@ struct Call {
 
   // >= 0, or -errno.
   int64_t result = -ECANCELED;
-  // What was read.
+  // The bytes that were read.
   Bytes data;
 };

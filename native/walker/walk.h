@@ -106,7 +106,7 @@ class Walk {
   bool has_told_ = false;
   uint32_t next_id_ = 0;
   int started_ = 0;
-  // Of the threads that have begun.
+  // One for each thread that has begun.
   DirReader* visitors_[kMostThreads] = {};
   int visitor_count_ = 0;
   int busy_ = 0;

@@ -1,4 +1,4 @@
-/** What is read changed under the reader: what was read so far may mix two versions and is thrown away. */
+/** Something changed under its reader, who throws away all that was read so far: two versions may be mixed in it. */
 export class Torn extends Error {
   override readonly name = 'Torn'
 }

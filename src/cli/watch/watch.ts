@@ -21,7 +21,7 @@ import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
 import { GivenPaths, pathArguments } from './watched_paths.ts'
 
-/** Of what watch() does, and inotifywait: --raw must not overlook it in silence. */
+/** The rule of the options of watch() and inotifywait: --raw must not overlook them in silence. */
 const BY_CHANGES = { without: { raw: "which prints the kernel's own events" } }
 
 const OPTIONS = {
