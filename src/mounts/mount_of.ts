@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { addonOrError } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
 import { typeByMagic } from './magic.ts'
-import { type Mount, type MountRow, mountAt, parseMountinfo, parseRow, toMount } from './mountinfo.ts'
+import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
 import { asStatxError, statxError } from './syscalls/statx_error.ts'
 
 /** Finds the mount of an existing path, symlinks followed. */
@@ -46,7 +46,7 @@ export function isMountPoint(path: string): boolean {
   if (own !== 0) return own > 0 && around > 0 && own !== around
   // The kernel does not tell mounts (before Linux 5.8).
   const real = linux.realPath(path)
-  return parseMountinfo(textOf(linux)).some(({ point }) => point === real)
+  return rowsOf(linux).some(({ point }) => point === real)
 }
 
 /** Returns the id of an existing path's mount, symlinks followed; 0 if the kernel does not say. Throws as {@link mountOf}. */
@@ -54,13 +54,13 @@ export const mountIdAt = (path: string | Buffer): number => mountIdOf(path, linu
 
 /** Returns the mount with this id, if it is in the mount table. */
 export function mountById(id: number): Mount | undefined {
-  return rowIn(textOf(linux), id)
+  return rowsOf(linux).find((row) => row.id === id)
 }
 
 /** {@link mountOf} on a given system. */
 export function findMount(path: string | Buffer, system: MountSystem): Mount {
   const id = mountIdOf(path, system)
-  const row = id > 0 ? rowById(id, system) : mountAt(parseMountinfo(textOf(system)), realPathOf(path, system))
+  const row = id > 0 ? rowById(id, system) : mountAt(rowsOf(system), realPathOf(path, system))
   return row === undefined
     ? mountByMagic(
         id,
@@ -74,24 +74,17 @@ export function findMount(path: string | Buffer, system: MountSystem): Mount {
  * (/proc/<pid>/root/...), and the same path in this namespace's table is a different mount.
  */
 function rowById(id: number, system: MountSystem): MountRow | undefined {
-  const find = () => rowIn(textOf(system), id)
+  const find = () => rowsOf(system).find((row) => row.id === id)
   // The id can be missing at first: the mount was made between the two questions.
   return find() ?? find()
 }
 
-/** Returns the row with this id in the text of a mount table. */
-export function rowIn(text: string, id: number): MountRow | undefined {
-  // Parses one line only: to parse the whole table takes longer than to read it.
-  const line = text.split('\n').find((each) => each.startsWith(`${id} `))
-  return line === undefined ? undefined : parseRow(line)
-}
-
-/** Returns the mount table, '' without /proc: in a chroot, or a sandbox. */
-function textOf(system: MountSystem): string {
+/** Returns the mount table, which is empty without /proc: in a chroot, or a sandbox. */
+function rowsOf(system: MountSystem): readonly MountRow[] {
   try {
-    return system.readMountinfo()
+    return parseMountinfo(system.readMountinfo())
   } catch {
-    return ''
+    return []
   }
 }
 

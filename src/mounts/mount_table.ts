@@ -1,54 +1,49 @@
-import { readFileSync } from 'node:fs'
-import { pathOf } from '../name_key.ts'
+import { isUtf8 } from 'node:buffer'
+import { keysOf } from '../name_key.ts'
 import { mayHang } from './filesystems.ts'
-import { mountIdAt, rowIn } from './mount_of.ts'
+import { mountIdAt } from './mount_of.ts'
 import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
 
-/** The mount table as it was read once, for many paths. It does not have mounts that were made later: see MountWatch. */
+/** The mount table as it was read once, for many paths (keys: see name_key.ts). It does not have mounts that were made later: see MountWatch. */
 export class MountTable {
-  readonly #text = read()
-  readonly #mounts = new Map<number, Mount | undefined>()
+  readonly rows: readonly MountRow[]
+  #byId: ReadonlyMap<number, MountRow> | undefined
+  #points: ReadonlySet<string> | undefined
+
+  /** @param bytes as /proc/self/mountinfo has them */
+  constructor(bytes: Buffer) {
+    this.rows = parseMountinfo(textOf(bytes))
+  }
+
+  /** The mount points. */
+  get points(): ReadonlySet<string> {
+    this.#points ??= new Set(this.rows.map(({ point }) => point))
+    return this.#points
+  }
 
   /**
    * Returns the mount of an existing path, symlinks followed. Undefined if the table lacks it: a mount of another namespace or a younger one, or the
    * kernel does not tell the id. Throws an InotifyError as statx(2) fails.
    */
   mountOf(path: string | Buffer): Mount | undefined {
-    const id = mountIdAt(path)
-    if (!this.#mounts.has(id)) this.#mounts.set(id, this.#find(id))
-    return this.#mounts.get(id)
+    this.#byId ??= new Map(this.rows.map((row) => [row.id, row]))
+    const row = this.#byId.get(mountIdAt(path))
+    return row && toMount(row)
   }
 
   /**
-   * Returns the mount of a path (a key: see name_key.ts) without symlinks, there or not, if a server answers for that mount. Asks the table alone: a stat of the path would
+   * Returns the mount of a path without symlinks, there or not, if a server answers for that mount. Asks the table alone: a stat of the path would
    * wait in this thread for a server that may have stopped, and nothing ends such a wait.
    */
   servedMountOf(path: string): Mount | undefined {
-    const row = mountAt(this.#rows, Buffer.from(pathOf(path)).toString('latin1'))
+    const row = mountAt(this.rows, path)
     return row !== undefined && mayHang(row) ? toMount(row) : undefined
-  }
-
-  /** Returns the mount points. As bytes: names may be no UTF-8. */
-  points(): Buffer[] {
-    return this.#rows.map(({ point }) => Buffer.from(point, 'latin1'))
-  }
-
-  /** A character for each byte. */
-  get #rows(): readonly MountRow[] {
-    return parseMountinfo(this.#text.toString('latin1'))
-  }
-
-  #find(id: number): Mount | undefined {
-    const row = id > 0 ? rowIn(this.#text.toString(), id) : undefined
-    return row && toMount(row)
   }
 }
 
-/** Returns '' without /proc. */
-function read(): Buffer {
-  try {
-    return readFileSync('/proc/self/mountinfo')
-  } catch {
-    return Buffer.alloc(0)
-  }
+/** Field by field: a name that is no UTF-8 is a key, and leaves the other fields as they are. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  const fields = bytes.toString('latin1').split(/([ \n])/)
+  return fields.map((field) => keysOf(Buffer.from(field, 'latin1'))).join('')
 }

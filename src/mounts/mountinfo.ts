@@ -52,19 +52,53 @@ export function toMount({ id, point, root, type, source, options }: Mount): Moun
  * each is a child of the one below.
  */
 export function mountAt(mounts: readonly MountRow[], path: string): MountRow | undefined {
-  const onTheWay = mounts.filter(({ point }) => isWithin(path, point))
-  const ids = new Set(mounts.map(({ id }) => id))
-  // The root's parent is either itself or out of this process's sight.
-  let next = nearest(onTheWay.filter(({ id, parent }) => parent === id || !ids.has(parent)))
-  let current: MountRow | undefined
+  const children = childrenOf(mounts)
+  const way = waysTo(path)
   const visited = new Set<number>()
+  let current: MountRow | undefined
+  let next = firstOn(way, children.get(ROOT))
   while (next !== undefined && !visited.has(next.id)) {
     current = next
     visited.add(current.id)
-    const { id } = current
-    next = nearest(onTheWay.filter((mount) => mount.parent === id && mount.id !== id))
+    next = firstOn(way, children.get(current.id))
   }
   return current
+}
+
+/** Returns the path and all directories above it, from '/' on. */
+function waysTo(path: string): string[] {
+  const way = ['/']
+  for (let end = path.indexOf('/', 1); end > 0; end = path.indexOf('/', end + 1)) way.push(path.slice(0, end))
+  if (path !== '/') way.push(path)
+  return way
+}
+
+/** Returns the mount whose mount point a walk from the root meets first. */
+function firstOn(way: readonly string[], mounts: ReadonlyMap<string, MountRow> | undefined) {
+  const point = way.find((each) => mounts?.has(each))
+  return point === undefined ? undefined : mounts?.get(point)
+}
+
+/** By the parent's id, then by mount point; of several on one point the one mounted last. */
+type Children = ReadonlyMap<number, ReadonlyMap<string, MountRow>>
+
+const ROOT = -1
+const known = new WeakMap<readonly MountRow[], Children>()
+
+function childrenOf(mounts: readonly MountRow[]): Children {
+  const found = known.get(mounts)
+  if (found !== undefined) return found
+  const ids = new Set(mounts.map(({ id }) => id))
+  const children = new Map<number, Map<string, MountRow>>()
+  for (const mount of mounts) {
+    // The root's parent is either itself or out of this process's sight.
+    const isRoot = mount.parent === mount.id || !ids.has(mount.parent)
+    const parent = isRoot ? ROOT : mount.parent
+    const siblings = children.get(parent) ?? new Map<string, MountRow>()
+    children.set(parent, siblings.set(mount.point, mount))
+  }
+  known.set(mounts, children)
+  return children
 }
 
 /** Returns true if a path is the directory or lies below it, by whole components: '/ab' is not within '/a'. */
@@ -73,16 +107,8 @@ export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`)
 }
 
-/** The one whose mount point a walk from the root meets first; among equals the one mounted last. */
-function nearest(mounts: readonly MountRow[]): MountRow | undefined {
-  return mounts.reduce<MountRow | undefined>(
-    (best, mount) => (best === undefined || mount.point.length <= best.point.length ? mount : best),
-    undefined,
-  )
-}
-
 /** The row of one line; undefined of a line that is none. */
-export function parseRow(line: string): MountRow | undefined {
+function parseRow(line: string): MountRow | undefined {
   // Split at each single space: a source that is '' leaves two of them in a row.
   const fields = line.split(' ')
   const [id, parent, device, root, point, own] = fields

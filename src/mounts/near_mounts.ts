@@ -2,20 +2,19 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { keysOf, pathOf } from '../name_key.ts'
 import { chooseBackend } from './filesystems.ts'
-import { MountTable } from './mount_table.ts'
+import { mountTable } from './mount_watch.ts'
 import { MAX_LINKS } from './syscalls/max_links.ts'
 
-/** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and fully reports: no server delays callers. Reads the table once. */
+/** Tells which paths (keys: name_key.ts) lie on mounts that only this kernel changes, and fully reports: no server delays callers. By the mount table as it was when this was made. */
 export class NearMounts {
-  readonly #table = new MountTable()
-  readonly #points = new Set(this.#table.points().map(keysOf))
+  readonly #table = mountTable()
   readonly #near = new Map<string, boolean>()
   // The directories without symlinks.
   readonly #real = new Map<string, string | undefined>([['/', '/']])
 
   /** Returns true if a path lies there. Asks each directory once for all its entries that are no mounts. Throws as a stat of the path fails: ENOENT. */
   has(path: string): boolean {
-    if (this.#points.has(path)) return this.leadTo(path)
+    if (this.#table.points.has(path)) return this.leadTo(path)
     const directory = dirname(path)
     const known = this.#near.get(directory)
     if (known !== undefined) return known

@@ -4,12 +4,12 @@ import { constants } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
-import { type MountRow, parseMountinfo } from './mountinfo.ts'
+import { MountTable } from './mount_table.ts'
 
 const TABLE = '/proc/self/mountinfo'
 
 /** Receives each table that was read since the kernel told of a change. */
-export type TableListener = (rows: readonly MountRow[]) => void
+export type TableListener = (table: MountTable) => void
 
 /** The mount table, one descriptor and one read for all that listen. Nothing wakes up while it stays as it is. */
 export class WatchedTable {
@@ -20,6 +20,8 @@ export class WatchedTable {
   #isDue = false
   // The last read has failed.
   #isStale = false
+  // As the kernel has told of no change since.
+  #last: MountTable | undefined
   // For the read under way to be told, and for the one after it.
   readonly #waiting: Array<() => void> = []
   readonly #waitingForNext: Array<() => void> = []
@@ -29,15 +31,23 @@ export class WatchedTable {
     return this.#native !== undefined
   }
 
+  /** Returns the table as the event loop last heard of it, read anew only if need be. Throws as the read fails. */
+  now(): MountTable {
+    const table = this.#last ?? new MountTable(readFileSync(TABLE))
+    // Closed, nobody tells of what comes later.
+    if (this.isOpen) this.#last = table
+    return table
+  }
+
   /**
-   * Returns the rows as they are now; undefined: nobody could read them, and the listener will get them. False without /proc, where there is nothing to tell.
+   * Returns the table as it is now; undefined: nobody could read it, and the listener will get it. False without /proc, where there is nothing to tell.
    * Throws InotifyError where there is no descriptor to be had.
    */
-  join(listener: TableListener): readonly MountRow[] | undefined | false {
+  join(listener: TableListener): MountTable | undefined | false {
     if (this.#native === undefined && !this.#open()) return false
     this.#listeners.add(listener)
     try {
-      return parseMountinfo(readFileSync(TABLE, 'latin1'))
+      return this.now()
     } catch {
       this.#isStale = true
       void this.#lookOnceHeard()
@@ -50,6 +60,7 @@ export class WatchedTable {
     if (this.#listeners.size > 0) return
     this.#native?.close()
     this.#native = undefined
+    this.#last = undefined
   }
 
   /** Resolves when all that was mounted and unmounted before this call has been told. */
@@ -80,6 +91,7 @@ export class WatchedTable {
   /** One at a time: of two tables that are read at once the older one may come last. */
   #look(): Promise<void> {
     this.#isDue = true
+    this.#last = undefined
     this.#looking ??= this.#lookWhileDue()
     return this.#looking
   }
@@ -91,10 +103,11 @@ export class WatchedTable {
         this.#waiting.push(...this.#waitingForNext.splice(0))
         // To a listener that joins meanwhile the table would be older than its own.
         const listeners = [...this.#listeners]
-        const rows = await read()
-        this.#isStale = rows === undefined
-        if (rows !== undefined)
-          for (const listener of listeners) if (this.#listeners.has(listener)) listener(rows)
+        const table = await read()
+        this.#isStale = table === undefined
+        if (!this.#isDue && this.isOpen) this.#last = table
+        if (table !== undefined)
+          for (const listener of listeners) if (this.#listeners.has(listener)) listener(table)
         for (const resolve of this.#waiting.splice(0)) resolve()
       }
     } finally {
@@ -111,9 +124,9 @@ async function heard(): Promise<void> {
   await setImmediate()
 }
 
-async function read(): Promise<readonly MountRow[] | undefined> {
+async function read(): Promise<MountTable | undefined> {
   try {
-    return parseMountinfo(await readFile(TABLE, 'latin1'))
+    return new MountTable(await readFile(TABLE))
   } catch {
     return undefined
   }

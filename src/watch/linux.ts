@@ -6,8 +6,8 @@ import { nativeQueue } from '../inotify/inotify.ts'
 import { openShare } from '../inotify/shared_instance.ts'
 import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
-import { MountTable } from '../mounts/mount_table.ts'
-import { MountWatch } from '../mounts/mount_watch.ts'
+import type { MountTable } from '../mounts/mount_table.ts'
+import { MountWatch, mountTable } from '../mounts/mount_watch.ts'
 import type { Mount } from '../mounts/mountinfo.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { nearLinks } from '../mounts/near_links.ts'
@@ -51,11 +51,11 @@ const PSEUDO = new Set([
 export const linux: WatchSystem = {
   choose: async (path) => {
     const resolved = await follow(path, targetOf)
-    return await chooseIn(new MountTable(), path, resolved)
+    return await chooseIn(mountTable(), path, resolved)
   },
   survey: async (directories) => {
-    const table = new MountTable()
-    const points = namesByDirectory(table.points().map(keysOf))
+    const table = mountTable()
+    const points = namesByDirectory(table.points)
     const found = new Map<string, SurveyedDirectory>()
     const survey = async (path: string) => {
       const resolved = await resolveAt(path, table)
@@ -82,13 +82,13 @@ export const linux: WatchSystem = {
     return paths.filter((path) => near.leadsToServer(path))
   },
   pseudoType: async (path) => {
-    const { type } = lookUp(new MountTable(), path)
+    const { type } = lookUp(mountTable(), path)
     return PSEUDO.has(type) ? type : undefined
   },
   isSymlink: async (path) => (await lstat(pathOf(path))).isSymbolicLink(),
   isMountPoint: async (path) => {
-    const served = new MountTable().servedMountOf(path)
-    return served === undefined ? isMountPoint(path) : keysOf(Buffer.from(served.point, 'latin1')) === path
+    const served = mountTable().servedMountOf(path)
+    return served === undefined ? isMountPoint(path) : served.point === path
   },
   followTogether: async (paths) => {
     const [path] = paths
@@ -128,7 +128,7 @@ export const linux: WatchSystem = {
     bootId: () => readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => ''),
     filesystemOf: async (path) => {
       const { dev } = await stat(pathOf(path), { bigint: true })
-      const { type, source } = lookUp(new MountTable(), path)
+      const { type, source } = lookUp(mountTable(), path)
       return { type, source, device: `${dev}` }
     },
   },
@@ -144,7 +144,7 @@ const MANY = 8
 const read = async (entry: string) => keysOf(await readlink(pathOf(entry), 'buffer'))
 const targetOf: ReadLink = (entry, path) => linkTarget(entry, textOf(path), read)
 
-function namesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
+function namesByDirectory(paths: Iterable<string>): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>()
   for (const path of paths) {
     const directory = dirname(path)

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test, vi } from 'vitest'
-import { MountWatch } from '../../src/mounts/mount_watch.ts'
+import { MountWatch, mountTable } from '../../src/mounts/mount_watch.ts'
 
 vi.mock('node:fs/promises')
 // The table that is read within open().
 let first = ''
-vi.mock('node:fs', () => ({ readFileSync: () => first }))
+vi.mock('node:fs', () => ({ readFileSync: () => Buffer.from(first) }))
 
 let notify = () => {}
 let descriptors = 0
@@ -37,7 +37,7 @@ function openWatch() {
   const reads: Array<() => void> = []
   vi.mocked(readFile).mockImplementation(() => {
     const read = now
-    return new Promise((resolve) => reads.push(() => resolve(read)))
+    return new Promise((resolve) => reads.push(() => resolve(Buffer.from(read))))
   })
   const told: string[][] = []
   const watch = new MountWatch((points) => void told.push(points))
@@ -182,4 +182,21 @@ test('a watch that is opened while the table is read is not told of a table that
   expect([told, toldOther]).toEqual([[['/a'], ['/b', '/c']], [['/c']]])
   watch.close()
   other.close()
+})
+
+test('while a watch is open the table is read once, and once more when the kernel tells of a change', async () => {
+  const opening = openWatch()
+  const { watch, mount, reads } = opening
+  await opened(opening)
+  expect(mountTable()).toBe(mountTable())
+  first = table('/', '/a')
+  expect([...mountTable().points]).toEqual(['/'])
+  mount('/', '/a')
+  expect([...mountTable().points]).toEqual(['/', '/a'])
+  reads.shift()?.()
+  await idle()
+  first = ''
+  expect([...mountTable().points]).toEqual(['/', '/a'])
+  watch.close()
+  expect([...mountTable().points]).toEqual([])
 })
