@@ -105,12 +105,12 @@ export class RootSet {
     this.#assertOpen()
     for (const path of paths) this.#asked.add(path)
     try {
-      // While a server has stopped, neither events nor the end wait for a root to be attached.
-      const served = system.served(paths)
-      if (served.length > 0) await files.answered(served)
-      if (since !== undefined) await this.#openSince(since, paths)
       const together = since === undefined ? fileAttacher.filesAmong(paths) : NO_FILES
       const others = paths.filter((path) => !together.has(path))
+      // While a server has stopped, neither events nor the end wait for a root to be attached.
+      const served = system.served(others)
+      if (served.length > 0) await files.answered(served)
+      if (since !== undefined) await this.#openSince(since, paths)
       for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.#add(path)
       if (together.size > 0) await queue.run(() => this.#addFiles(together))
       for (const path of together.keys()) if (!this.#roots.has(path)) await this.#add(path)
