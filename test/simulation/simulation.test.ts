@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { isLong, rounds } from '../support/long.ts'
 import { randomFrom } from '../watch/support.ts'
 import { campaign, type Played } from './play/campaign.ts'
-import { decode, wholeStory } from './play/in_words.ts'
+import { wholeStory } from './play/in_words.ts'
 import { inTask, play } from './play/player.ts'
 import { SUBJECTS, scenarioFrom } from './play/random_scenario.ts'
+import { decode } from './play/schedule.ts'
 import { interleavings, scenariosOf, WAYS } from './play/sequences.ts'
 
 const { SCHEDULE, SCHEDULES, SEED = '1' } = process.env

@@ -1,6 +1,7 @@
 import { spoken } from './operation.ts'
 import { type Outcome, play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
+import { encode } from './schedule.ts'
 
 const MOST_LINES = 20
 const LONGEST_LINE = 160
@@ -27,25 +28,6 @@ export function wholeStory(scenario: Scenario): string {
   return [...story.map(({ who, what }) => `${who}: ${what}`), ...wrong.map((each) => `WRONG: ${each}`)].join(
     '\n',
   )
-}
-
-/** To be played again, from the environment's SCHEDULE. */
-export function encode({ settings, tree, operations, choices }: Scenario): string {
-  const differing = Object.entries(settings).filter(
-    ([name, value]) => ORDINARY[name as keyof Settings] !== value,
-  )
-  return JSON.stringify({
-    settings: Object.fromEntries(differing),
-    tree,
-    operations,
-    choices,
-  })
-}
-
-export function decode(text: string): Scenario {
-  const given = JSON.parse(text) as Partial<Scenario>
-  const { settings, tree = 'small', operations = [], choices = [] } = given
-  return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {

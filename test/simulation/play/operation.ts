@@ -54,3 +54,13 @@ export function spoken(operation: Operation): string {
   if ('other' in operation) return `${type} ${path} ${operation.other}`
   return 'target' in operation ? `${type} ${path} -> ${operation.target}` : `${type} ${path}`
 }
+
+/** Returns the operation that {@link spoken} has put into these words. */
+export function operationOf(words: string): Operation {
+  const [type = '', path = '', ...rest] = words.split(' ')
+  if ((type === 'rename' || type === 'exchange') && rest[0]) return { type, path, other: rest[0] }
+  if ((type === 'symlink' || type === 'swap') && rest[1]) return { type, path, target: rest[1] }
+  for (const plain of ['create', 'write', 'append', 'mkdir', 'remove', 'chmod', 'touch'] as const)
+    if (type === plain && path !== '') return { type: plain, path }
+  throw new Error(`no operation: '${words}'`)
+}
