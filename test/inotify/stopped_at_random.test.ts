@@ -10,7 +10,7 @@ import { rounds } from '../support/long.ts'
 import { stop } from '../support/stopped.ts'
 import { directoryWithFile } from './renames.ts'
 
-const EVENTS = rounds(process.env.EVENTS, { quick: 400_000, long: 1_000_000 })
+const EVENTS = rounds(process.env.EVENTS, { quick: 400_000, long: 600_000 })
 
 const QUEUE = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
 

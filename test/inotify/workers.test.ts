@@ -8,8 +8,8 @@ import { compile } from '../support/compile.ts'
 import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
-const WORKERS = rounds(process.env.WORKERS, { quick: 20, long: 100 })
-const WATCHERS = rounds(process.env.WATCHERS, { quick: 100, long: 1000 })
+const WORKERS = rounds(process.env.WORKERS, { quick: 20, long: 50 })
+const WATCHERS = rounds(process.env.WATCHERS, { quick: 100, long: 500 })
 
 /** What a program of this folder says that has a directory in which somebody else renames all the time: the load is that of renames.c. */
 async function saidUnderLoad(program: string, count: number, load: string) {

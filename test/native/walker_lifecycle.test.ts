@@ -274,7 +274,7 @@ test('a queue that is closed during a walk', async () => {
   await expect(walk(walker, [], queue)).rejects.toMatchObject({ errno: -EBADF })
 })
 
-const WORKERS = rounds(process.env.WORKERS, { quick: 8, long: 50 })
+const WORKERS = rounds(process.env.WORKERS, { quick: 8, long: 30 })
 
 describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
   const run = (code: string) => {

@@ -11,7 +11,7 @@ import { scratch } from '../support/scratch.ts'
 import { randomFrom } from '../watch/support.ts'
 import { PATIENCE, program, reloading } from './fixture.ts'
 
-const ROUNDS = rounds(process.env.RELOAD_ROUNDS, { quick: 4, long: 40 })
+const ROUNDS = rounds(process.env.RELOAD_ROUNDS, { quick: 4, long: 24 })
 
 async function change(directory: string, volume: string, below: (most: number) => number, n: number) {
   const path = join(directory, ['a', 'b', 'sub/c'][below(3)] as string)

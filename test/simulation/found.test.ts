@@ -12,7 +12,7 @@ import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
 // Of each schedule and its neighbours. PLAYS=300 plays so many of them.
-const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 1, long: 15 })
+const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 1, long: 10 })
 
 const found: Array<Schedule & { what: string }> = parse(
   readFileSync(join(import.meta.dirname, 'found.yaml'), 'utf8'),

@@ -10,7 +10,7 @@ import { interleavings, scenariosOf, WAYS } from './play/sequences.ts'
 
 const { SCHEDULE, SCHEDULES, SEED = '1' } = process.env
 
-const most = rounds(SCHEDULES, { quick: 40, long: 600 })
+const most = rounds(SCHEDULES, { quick: 40, long: 400 })
 // From so many on, each part but that of random ones is played as a whole.
 const ALL = 1_000_000
 const mostInSequence = most >= ALL ? Number.POSITIVE_INFINITY : most

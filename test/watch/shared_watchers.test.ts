@@ -14,7 +14,7 @@ const NAMES = ['a', 'b', 'c']
 
 test('while others watch the same, come and go, a watcher is told what one by itself is told', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
-  for (let round = 0; round < rounds(process.env.ROUNDS, { quick: 5, long: 20 }); round++) {
+  for (let round = 0; round < rounds(process.env.ROUNDS, { quick: 5, long: 10 }); round++) {
     const random = randomFrom(seed + round)
     const base = scratch()
     const paths = ['', ...NAMES, ...NAMES.map((name) => `a/${name}`)].map((path) => join(base, path))

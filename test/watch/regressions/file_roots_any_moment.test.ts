@@ -20,8 +20,8 @@ import { observed } from './observed.ts'
 
 const NEVER = 1_000_000
 // One in so many moments, others for each operation; and of those between one watch and the next. EVERY=1 EVERY_ADD=1 plays all.
-const EVERY = rounds(process.env.EVERY, { quick: 9, long: 4 })
-const EVERY_ADD = rounds(process.env.EVERY_ADD, { quick: 8, long: 2 })
+const EVERY = rounds(process.env.EVERY, { quick: 9, long: 6 })
+const EVERY_ADD = rounds(process.env.EVERY_ADD, { quick: 8, long: 4 })
 
 describe('what is done while files are attached together is not lost, whenever it is done', () => {
   const ROOTS = ['p/d/a', 'p/d/b', 'volume/key', 'link/x']

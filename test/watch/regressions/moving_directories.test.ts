@@ -14,7 +14,7 @@ import { hiding, losing, untilPast } from './losing.ts'
 import { namesIn } from './names.ts'
 import { stepping } from './stepping.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 3, long: 16 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 3, long: 8 })
 const NEVER = 1_000_000
 
 /** A root with the directory a/d, and b beside a, which is watched; and what whoever applies the changes believes. */

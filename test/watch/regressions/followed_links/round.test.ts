@@ -206,7 +206,7 @@ describe.each(BACKENDS)('%s', (backend) => {
 
   test('it is the same whatever has led to it', { timeout: 60_000 }, async () => {
     const seed = Number(process.env.SEED ?? 1)
-    for (let i = 0; i < rounds(process.env.ROUNDS, { quick: 3, long: 15 }); i++)
+    for (let i = 0; i < rounds(process.env.ROUNDS, { quick: 3, long: 8 }); i++)
       await playRound(backend, seed + i)
   })
 })
