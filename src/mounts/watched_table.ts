@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
+import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
 import { MountTable } from './mount_table.ts'
 
@@ -11,20 +12,17 @@ const TABLE = '/proc/self/mountinfo'
 /** Receives each table that was read since the kernel told of a change. */
 export type TableListener = (table: MountTable) => void
 
-/** The mount table, one descriptor and one read for all that listen. Nothing wakes up while it stays as it is. */
+/** The mount table, one descriptor and one read for all that listen. Nothing wakes up while the table stays as it is. */
 export class WatchedTable {
   readonly #listeners = new Set<TableListener>()
+  // One at a time: of two tables that are read at once the older one may come last.
+  readonly #looks = new CoalescedTask(() => this.#lookNow())
   #native: NativeMountTable | undefined
-  // A table is being read, and whether it may be out of date by now.
-  #looking: Promise<void> | undefined
-  #isDue = false
-  // The last read has failed.
-  #isStale = false
-  // As the kernel has told of no change since.
+  // The look that the last change has asked for, until it is over.
+  #due: Promise<void> | undefined
+  // The table that was read last, until the kernel tells of a change.
   #last: MountTable | undefined
-  // For the read under way to be told, and for the one after it.
-  readonly #waiting: Array<() => void> = []
-  readonly #waitingForNext: Array<() => void> = []
+  #changes = 0
 
   /** False when the last listener has left: another object has to be made then. */
   get isOpen(): boolean {
@@ -40,7 +38,7 @@ export class WatchedTable {
   }
 
   /**
-   * Returns the table as it is now; undefined: nobody could read it, and the listener will get it. False without /proc, where there is nothing to tell.
+   * Returns the table as {@link now} does; undefined: nobody could read it, and the listener will get it. False without /proc, where there is nothing to tell.
    * Throws InotifyError where there is no descriptor to be had.
    */
   join(listener: TableListener): MountTable | undefined | false {
@@ -49,7 +47,6 @@ export class WatchedTable {
     try {
       return this.now()
     } catch {
-      this.#isStale = true
       void this.#lookOnceHeard()
       return undefined
     }
@@ -66,14 +63,14 @@ export class WatchedTable {
   /** Resolves when all that was mounted and unmounted before this call has been told. */
   async settled(): Promise<void> {
     await heard()
-    if (this.#isStale) void this.#look()
-    if (this.#looking === undefined) return
-    await new Promise<void>((resolve) => (this.#isDue ? this.#waitingForNext : this.#waiting).push(resolve))
+    // The last read has failed.
+    if (this.#last === undefined && this.#due === undefined) this.#look()
+    await this.#due
   }
 
   #open(): boolean {
     const native = new (loadAddon().MountTable)()
-    const error = native.open(() => void this.#look())
+    const error = native.open(() => this.#look())
     if (error === -constants.errno.ENOENT) return false
     if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: TABLE })
     native.unref()
@@ -85,36 +82,27 @@ export class WatchedTable {
   /** libuv has the kernel tell of changes only from the loop's next round on, and what has come until then is never told. */
   async #lookOnceHeard(): Promise<void> {
     await heard()
-    if (this.#native !== undefined) await this.#look()
+    if (this.isOpen) this.#look()
   }
 
-  /** One at a time: of two tables that are read at once the older one may come last. */
-  #look(): Promise<void> {
-    this.#isDue = true
+  #look(): void {
+    this.#changes++
     this.#last = undefined
-    this.#looking ??= this.#lookWhileDue()
-    return this.#looking
+    const due = this.#looks.run().finally(() => {
+      if (this.#due === due) this.#due = undefined
+    })
+    this.#due = due
   }
 
-  async #lookWhileDue(): Promise<void> {
-    try {
-      while (this.#isDue) {
-        this.#isDue = false
-        this.#waiting.push(...this.#waitingForNext.splice(0))
-        // To a listener that joins meanwhile the table would be older than its own.
-        const listeners = [...this.#listeners]
-        const table = await read()
-        this.#isStale = table === undefined
-        if (!this.#isDue && this.isOpen) this.#last = table
-        if (table !== undefined)
-          for (const listener of listeners) if (this.#listeners.has(listener)) listener(table)
-        for (const resolve of this.#waiting.splice(0)) resolve()
-      }
-    } finally {
-      // Within the same turn: who asks from now on begins anew.
-      this.#looking = undefined
-      for (const resolve of [...this.#waiting.splice(0), ...this.#waitingForNext.splice(0)]) resolve()
-    }
+  async #lookNow(): Promise<void> {
+    const changes = this.#changes
+    // To a listener that joins meanwhile the table would be older than its own.
+    const listeners = [...this.#listeners]
+    const bytes = await readFile(TABLE).catch(() => undefined)
+    if (bytes === undefined) return
+    const table = new MountTable(bytes)
+    if (this.isOpen && changes === this.#changes) this.#last = table
+    for (const listener of listeners) if (this.#listeners.has(listener)) listener(table)
   }
 }
 
@@ -122,12 +110,4 @@ export class WatchedTable {
 async function heard(): Promise<void> {
   await setImmediate()
   await setImmediate()
-}
-
-async function read(): Promise<MountTable | undefined> {
-  try {
-    return new MountTable(await readFile(TABLE))
-  } catch {
-    return undefined
-  }
 }

@@ -43,9 +43,10 @@ function openWatch() {
   const watch = new MountWatch((points) => void told.push(points))
   const opening = watch.open()
   /** From now on these are the mounts, which the kernel tells. */
-  const mount = (...points: string[]) => {
+  const mount = async (...points: string[]) => {
     now = table(...points)
     notify()
+    await idle()
   }
   /** The same, and the kernel tells nobody yet. */
   const mountUnheard = (...points: string[]) => {
@@ -80,8 +81,8 @@ test('a table that is read while another read is under way is the one that count
   const { watch, mount, reads, told } = opening
   await opened(opening)
 
-  mount('/', '/a')
-  mount('/', '/a', '/b')
+  await mount('/', '/a')
+  await mount('/', '/a', '/b')
   // The last that was asked for is answered first.
   for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
     read()
@@ -89,7 +90,7 @@ test('a table that is read while another read is under way is the one that count
   }
   expect(told.flat().sort()).toEqual(['/a', '/b'])
   told.length = 0
-  mount('/', '/a')
+  await mount('/', '/a')
   reads.shift()?.()
   await idle()
   expect(told).toEqual([['/b']])
@@ -109,15 +110,15 @@ test('who waits for what has been heard of does not wait for what is heard of la
   const opening = openWatch()
   const { watch, mount, reads, told } = opening
   await opened(opening)
-  mount('/', '/a')
+  await mount('/', '/a')
   // Under way already when it is asked.
-  mount('/', '/a', '/b')
+  await mount('/', '/a', '/b')
   const { settled, isSettled } = await askSettled(watch)
   reads.shift()?.()
   await idle()
   expect(isSettled()).toBe(false)
   // From now on there is always one more.
-  mount('/', '/a', '/b', '/c')
+  await mount('/', '/a', '/b', '/c')
   reads.shift()?.()
   await settled
   expect(told.flat()).toContain('/b')
@@ -129,7 +130,7 @@ test('a table that nobody could read is read again for who waits', async () => {
   const { watch, mount, reads, told } = opening
   await opened(opening)
   vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
-  mount('/', '/a')
+  await mount('/', '/a')
   await idle()
   expect(told).toEqual([])
   const { settled } = await askSettled(watch)
@@ -147,13 +148,13 @@ test('two watches have one descriptor and one read, and each is told what was mo
   const other = new MountWatch((points) => void toldOther.push(points))
   await other.open()
   expect(descriptors).toBe(1)
-  mount('/', '/a')
+  await mount('/', '/a')
   expect(reads).toHaveLength(1)
   reads.shift()?.()
   await idle()
   expect([told, toldOther]).toEqual([[['/a']], [['/a']]])
   watch.close()
-  mount('/')
+  await mount('/')
   reads.shift()?.()
   await idle()
   expect([told, toldOther]).toEqual([[['/a']], [['/a'], ['/a']]])
@@ -166,7 +167,7 @@ test('a watch that is opened while the table is read is not told of a table that
   const opening = openWatch()
   const { watch, mount, mountUnheard, reads, told } = opening
   await opened(opening)
-  mount('/', '/a')
+  await mount('/', '/a')
   // Read by the new watch within open(), and not by the read under way.
   first = table('/', '/a', '/b')
   mountUnheard('/', '/a', '/b')
@@ -176,7 +177,7 @@ test('a watch that is opened while the table is read is not told of a table that
   reads.shift()?.()
   await idle()
   expect([told, toldOther]).toEqual([[['/a']], []])
-  mount('/', '/a', '/b', '/c')
+  await mount('/', '/a', '/b', '/c')
   reads.shift()?.()
   await idle()
   expect([told, toldOther]).toEqual([[['/a'], ['/b', '/c']], [['/c']]])
@@ -191,12 +192,20 @@ test('while a watch is open the table is read once, and once more when the kerne
   expect(mountTable()).toBe(mountTable())
   first = table('/', '/a')
   expect([...mountTable().points]).toEqual(['/'])
-  mount('/', '/a')
+  await mount('/', '/a')
   expect([...mountTable().points]).toEqual(['/', '/a'])
   reads.shift()?.()
   await idle()
   first = ''
   expect([...mountTable().points]).toEqual(['/', '/a'])
+  // A read that was under way when the kernel told of another change is out of date.
+  await mount('/')
+  first = table('/', '/b')
+  await mount('/', '/b')
+  reads.shift()?.()
+  await idle()
+  expect([...mountTable().points]).toEqual(['/', '/b'])
   watch.close()
+  first = ''
   expect([...mountTable().points]).toEqual([])
 })
