@@ -25,7 +25,7 @@ export class NearMounts {
 
   /** Returns true if the target of a path, symlinks followed, lies there. Throws likewise. */
   leadTo(path: string): boolean {
-    const real = this.#resolve(path)
+    const real = this.realPath(path)
     const mount = real === undefined ? undefined : this.#table.mountOf(pathOf(real))
     return mount !== undefined && chooseBackend(mount).backend === 'inotify'
   }
@@ -33,14 +33,17 @@ export class NearMounts {
   /** Returns true if the way to a path leads over a mount whose server may have stopped, as far as the way can be followed without asking that server. */
   leadsToServer(path: string): boolean {
     try {
-      return this.#resolve(path) === undefined
+      return this.realPath(path) === undefined
     } catch {
       return false
     }
   }
 
-  /** Returns the path without symlinks; undefined: a name on the way lies on a mount whose server may have stopped, or there are too many links. */
-  #resolve(path: string, links = 0): string | undefined {
+  /**
+   * Returns the path without symlinks; undefined: a name on the way lies on a mount whose server may have stopped, or there are too many links. Throws as lstat(2)
+   * of a name on the way fails.
+   */
+  realPath(path: string, links = 0): string | undefined {
     const above = this.#resolveDirectory(dirname(path), links)
     const name = basename(path)
     if (above === undefined || name === '' || name === '.') return above
@@ -51,12 +54,12 @@ export class NearMounts {
     if (!lstatSync(bytes).isSymbolicLink()) return entry
     if (links === MAX_LINKS) return undefined
     const to = keysOf(readlinkSync(bytes, 'buffer'))
-    return this.#resolve(to.startsWith('/') ? to : `${above}/${to}`, links + 1)
+    return this.realPath(to.startsWith('/') ? to : `${above}/${to}`, links + 1)
   }
 
   #resolveDirectory(path: string, links: number): string | undefined {
     if (this.#real.has(path)) return this.#real.get(path)
-    const real = this.#resolve(path, links)
+    const real = this.realPath(path, links)
     this.#real.set(path, real)
     return real
   }
