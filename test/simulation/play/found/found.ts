@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** Of events, or of polls; without followed links: those are in found_links.ts. */
+/** Schedules with events or with polls. Those with followed links are in found_links.ts. */
 export const FOUND: readonly Found[] = [
   {
     what: 'a directory that moves while a rescan goes by it is looked into',

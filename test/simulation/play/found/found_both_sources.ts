@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** Where inotify and polls see a mount together. */
+/** Schedules in which inotify and polls watch the same mount. */
 export const FOUND_BOTH_SOURCES: readonly Found[] = [
   {
     what: 'a directory that was dropped with what it lay in is not found to have moved',
