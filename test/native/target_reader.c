@@ -39,7 +39,7 @@ static char target[LONGEST];
 static unsigned long mixed;
 static char example[2 * LONGEST];
 
-// The length of the header of a whole content, 0 of an empty one, -1 if it is torn.
+// Returns the length of the header of a whole content, 0 for an empty one, -1 for a torn one.
 static int header_length(const char* content, ssize_t size, int* source, int* version) {
   if (size == 0) return 0;
   const char* bar = memchr(content, '|', (size_t)size);
@@ -57,7 +57,7 @@ static int header_length(const char* content, ssize_t size, int* source, int* ve
 
 static char buffer[LARGEST + 1];
 
-// What a descriptor has, read to its end; closes it.
+// Reads a descriptor to its end, and closes it.
 static ssize_t read_all(int fd) {
   ssize_t size = 0, got;
   while ((got = read(fd, buffer + size, LARGEST - (size_t)size)) > 0) size += got;
@@ -90,7 +90,7 @@ static void read_name(struct name* name) {
     remember(name, buffer, length);
 }
 
-// Some keys of one directory. What goes meanwhile goes with the directory: that ends the look.
+// Reads some keys of one directory. A key that goes meanwhile goes with its directory, which ends the look.
 static void read_keys(int first) {
   char path[LONGEST + 8];
   snprintf(path, sizeof path, "%s/..data", target);
@@ -159,7 +159,7 @@ static void stop(void) {
     if (name->headers_seen == 0) putchar('-');
     for (int k = 0; k < name->headers_seen; k++) {
       if (k > 0) putchar(',');
-      // An empty one is seen as well.
+      // An empty content has an empty header.
       if (name->headers[k][0] == '\0') putchar('=');
       for (const char* c = name->headers[k]; *c != '\0'; c++) printf("%02x", (unsigned char)*c);
     }
@@ -175,7 +175,7 @@ int main(void) {
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
   names = calloc(MOST_NAMES, sizeof *names);
   if (names == NULL) return 1;
-  // All that comes in one write is read at once, and is no longer seen by poll(2).
+  // Without a buffer, poll(2) sees all input: a buffer would take lines that come in one write.
   setvbuf(stdin, NULL, _IONBF, 0);
   for (unsigned long turn = 0;; turn++) {
     if (count == 0 || turn % 32 == 0) {
