@@ -1,17 +1,17 @@
-// The benchmark's yardstick: inotify(7) by epoll and 64 KiB reads, with nothing in between. It answers the
-// same questions as subject.mjs, in the same JSON lines; {"ready"} is the first, the answer the last.
+// The benchmark's yardstick: inotify(7) by epoll and 64 KiB reads, with nothing in between. Answers the same
+// questions as subject.mjs, in the same JSON lines. {"ready"} is the first line, and the answer the last.
 //
-// raw_reader capacity DIR GO DONE FILLS EVENTS   {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the
-// queue
-//                                                filled (see writer.c), then drains it
-// raw_reader until-last DIR WINDOW_MS [LEAVES]   {"delivered", "overflows", "cpuMs"}: reads until a name
-// begins with "last", of so many
-//                                                directories of a tree (see ../tree.mjs) as well; with a
-//                                                window it sleeps that long between reads while events keep
-//                                                coming
-// raw_reader burst DIR                           the same, window 1 ms, of new names alone, with statx(2)
-// raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
-// was seen
+// raw_reader capacity DIR GO DONE FILLS EVENTS
+//   prints {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the queue filled (see writer.c), then
+//   drains the queue
+// raw_reader until-last DIR WINDOW_MS [LEAVES]
+//   prints {"delivered", "overflows", "cpuMs"}: reads until a name begins with "last". With LEAVES, watches
+//   that many directories of a tree as well (see ../tree.mjs). With a window, sleeps that long between reads
+//   while events keep coming
+// raw_reader burst DIR
+//   does the same with a window of 1 ms, for new names alone, with statx(2)
+// raw_reader latency DIR SAMPLES
+//   prints {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N was seen
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

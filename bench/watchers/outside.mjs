@@ -1,9 +1,9 @@
-// The watchers that are no part of node, each a program that answers as the yardstick does, in JSON lines:
+// The watchers that are not part of node, each a program that answers like the yardstick, in JSON lines:
 //
-//   until-last DIR        {"ms", "MiB"} when it watches; when a name begins with "last" has come {"delivered", "overflows", "inOrder",
-//                         "toLastMs", "cpuMs"}, without that one
-//   tree DIR              the same of all directories below it
-//   blocked DIR           the same, and between the two it waits for a byte on stdin, while nobody takes what its watcher brings
+//   until-last DIR        {"ms", "MiB"} when it watches. Once a name that begins with "last" has come,
+//                         {"delivered", "overflows", "inOrder", "toLastMs", "cpuMs"}, without that name
+//   tree DIR              the same for all directories below DIR
+//   blocked DIR           the same, and between the two lines waits for a byte on stdin without taking events
 //   latency DIR SAMPLES   {"received": [CLOCK_MONOTONIC in ns at which event-N was seen]} as well
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync } from 'node:fs'
