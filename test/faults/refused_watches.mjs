@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Control } from './control.mjs'
 
 const [, , path = '', base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../dist/index.js'))
 const control = new Control(path)
 const file = join(base, 'd/f')

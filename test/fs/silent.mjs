@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/fs.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/fs.ts')} */
 const bridge = await import(join(import.meta.dirname, '../../dist/fs.js'))
 const [behind, mount] = [join(base, 'behind'), join(base, 'mount')]
 fs.mkdirSync(join(behind, 'd'), { recursive: true })

@@ -21,8 +21,8 @@ type Watch = (
 }
 
 /**
- * Leaves out an event that equals the last one, because the kernel merges two equal events if nobody has read
- * the first.
+ * Leaves out an event that equals the last one, because the kernel merges two equal events if the first is
+ * still unread.
  */
 function note(events: string[], event: string): void {
   if (events.at(-1) !== event) events.push(event)

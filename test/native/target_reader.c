@@ -1,16 +1,18 @@
 // Usage: target_reader
 //
-// Reads the files of a mirror's target as fast as it can, and says what it met that no reader may meet. Lines
-// on stdin, answered by lines on stdout:
+// Reads the files of a mirror's target as fast as it can, and reports states that no reader may meet. Answers
+// lines on stdin with lines on stdout:
 //
-//   watch TARGET COUNT     and then COUNT lines, a path in TARGET each, its bytes in hexadecimal, behind it
-//   "key" or "file": "ready" stop                   a line for each path, in their order: "READS MISSING
-//   ERRNO TORN HEADERS", the last in hexadecimal, separated
-//                          by commas, '-' if there is none; then "mixed COUNT EXAMPLE"
+//   watch TARGET COUNT
+//     COUNT lines follow: a path in TARGET each, its bytes in hexadecimal, then "key" or "file". The answer
+//     is "ready"
+//   stop
+//     the answer is a line for each path, in their order: "READS MISSING ERRNO TORN HEADERS", the headers in
+//     hexadecimal, separated by commas, '-' if there is none; then "mixed COUNT EXAMPLE"
 //
-// Contents are those of ../mirror/model/content.mjs: a header, and then one character up to the size that the
-// header says. Keys are also read all through one descriptor of the directory that ..data names: of each
-// source they must be of one version. It ends with its input.
+// Contents are those of ../mirror/model/content.mjs: a header, and then one character up to the size in the
+// header. Keys are also read together through one descriptor of the directory that ..data names: those of one
+// source must have one version. Ends with its input.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

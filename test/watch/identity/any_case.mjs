@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [, , base = '', backend = 'auto'] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const run = (/** @type {string[]} */ ...[program = '', ...args]) =>
   execFileSync(program, args, { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../../examples/kubelet.mjs'
 import { serve } from '../../mirror/fuse_mount.mjs'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 
 /** Longer than the server takes for a pass on a busy machine: after a slower pass JavaScript polls. */

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { serveFuse } from '../../mirror/fuse_mount.mjs'
 
 const [, , base = '', name = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
 /** Long in comparison with a poll. */
 const INTERVAL_MS = 500

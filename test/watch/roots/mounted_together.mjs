@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
 const out = join(import.meta.dirname, '../../../out/watch')
-/** Not literals: they are there only once they have been built. @type {typeof import('../../../src/watch/linux.ts')} */
+/** No literal paths, because out is missing before the build. @type {typeof import('../../../src/watch/linux.ts')} */
 const { linux } = await import(join(out, 'linux.js'))
 /** @type {typeof import('../../../src/watch/watcher.ts')} */
 const { Watcher } = await import(join(out, 'watcher.js'))

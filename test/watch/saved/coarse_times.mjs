@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '../../mirror/fuse_mount.mjs'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
 
 const [, , kind = '', base = ''] = process.argv

@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** With events alone, and an exchange in it. */
+/** Schedules with events alone and an exchange. */
 export const FOUND_EXCHANGES: readonly Found[] = [
   {
     what: 'what settle holds back goes with both halves of an exchange',

@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** With opens and reads that fail for a while. */
+/** Schedules with opens and reads that fail for a while. */
 export const FOUND_FAILURES: readonly Found[] = [
   {
     what: 'polled, a root that could not be opened for want of a descriptor is not lost',

@@ -11,7 +11,7 @@ const PUT_BACK: readonly Operation[] = [
   { type: 'write', path: '/t/l/f' },
 ]
 
-/** With followed links to files. */
+/** Schedules with followed links to files. */
 export const FOUND_FILE_LINKS: readonly Found[] = [
   {
     what: 'what replaces the file at the end of a link, behind an event of that file and while it is looked at, is told',

@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** With followed links. */
+/** Schedules with followed links. */
 export const FOUND_LINKS: readonly Found[] = [
   {
     what: 'a followed link whose directory goes is a link',

@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** With a root in another. */
+/** Schedules with a root in another. */
 export const FOUND_NESTED_ROOTS: readonly Found[] = [
   {
     what: 'nested roots tell a change once',
