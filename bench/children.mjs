@@ -1,15 +1,15 @@
-// The processes of a measurement: each subject and each writer is a child of its own that says what it has to say in
-// JSON lines on stdout.
+// The processes of a measurement: each subject and each writer is a child process that answers in JSON lines
+// on stdout.
 import { spawn } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 
-/** Longer than any measurement: a child that is still there then is stuck, and says so by being killed. */
+/** Longer than any measurement: a child that still runs then is stuck, and is killed. */
 const PATIENCE_MS = 60_000
 
-/** One measurement's children: `end` leaves none of them behind. */
+/** The children of one measurement. end() kills all of them. */
 export class Children {
   /** @type {Child[]} */
   #children = []
@@ -46,7 +46,7 @@ export class Children {
   }
 
   /**
-   * @param {string[]} before  What runs it: none, or a command line.
+   * @param {string[]} before  The command line that runs the program, or none.
    * @param {string} program
    * @param {(string | number)[]} args
    */
@@ -56,7 +56,8 @@ export class Children {
   }
 
   /**
-   * A program that is no part of node (watchers/outside.mjs); undefined: no such watcher is one.
+   * Starts a program that is not part of node (watchers/outside.mjs). Returns undefined if the watcher is
+   * none.
    * @param {string} watcher
    * @param {'until-last' | 'tree' | 'blocked' | 'latency'} mode
    * @param {(string | number)[]} args
@@ -67,7 +68,7 @@ export class Children {
   }
 
   /**
-   * Whoever counts until the last, by its name: a yardstick, a program, or node.
+   * Starts a watcher that counts events until the last one, by name: a yardstick, a program, or node.
    * @param {string} watcher
    * @param {string} directory
    */
@@ -84,14 +85,14 @@ export class Children {
    * Runs subject.mjs: the question's answer() with one of the ways to watch.
    * @param {string} question
    * @param {string} watcher
-   * @param {(string | number)[]} args  The directory to watch, and what the question's answer() wants.
+   * @param {(string | number)[]} args  The directory to watch, and the arguments of the question's answer().
    */
   startSubject(question, watcher, ...args) {
     return this.startNode('subject.mjs', question, watcher, ...args)
   }
 
   /**
-   * @param {string} script  By its path from here.
+   * @param {string} script  The path from this file's directory.
    * @param {(string | number)[]} args
    */
   startNode(script, ...args) {
@@ -133,7 +134,7 @@ class Child {
       killSignal: 'SIGKILL',
     })
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]()
-    // Before the scratch directories go: a writer would go on writing there.
+    // The child is killed before the scratch directories are removed: a writer would go on writing there.
     process.prependOnceListener('exit', this.#kill)
     this.#child.once('exit', () => process.off('exit', this.#kill))
     this.ended = new Promise((resolve) => this.#child.once('exit', () => resolve()))
@@ -144,14 +145,14 @@ class Child {
     return this.#child.pid
   }
 
-  /** The next line it says, parsed. */
+  /** Returns the next line of the child, parsed. */
   async next() {
     const { value, done } = await this.#lines.next()
     if (done) throw new Error(`${this.#command}: ended before it had said everything`)
     return JSON.parse(value)
   }
 
-  /** Sends what a writer waits for on stdin. */
+  /** Sends the byte that a writer waits for on stdin. */
   go() {
     this.#child.stdin.end('g')
   }
@@ -162,7 +163,8 @@ class Child {
 }
 
 /**
- * Makes files named "last-..." until `answer` is there. One is not enough: a queue that has overflowed drops it.
+ * Makes files named "last-..." until `answer` is there. One file is not enough, because a queue that has
+ * overflowed drops its event.
  * @template Answer
  * @param {string} directory
  * @param {Promise<Answer>} answer

@@ -1,1 +1,1 @@
-// What imports.mjs holds the other imports against.
+// The yardstick of imports.mjs: a module without code.

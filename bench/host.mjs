@@ -1,4 +1,4 @@
-// What the results' description of the machine says.
+// Describes the machine for the results.
 import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What /proc says of another process.
+// Reads the figures of another process from /proc.
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 
@@ -25,7 +25,7 @@ function numberIn(file, key) {
 }
 
 /**
- * Resolves when none of its threads runs any more. SIGCONT lets them go on.
+ * Resolves when no thread of the process runs any more. SIGCONT lets the threads go on.
  * @param {number} pid
  */
 export async function stop(pid) {

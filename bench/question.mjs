@@ -1,5 +1,5 @@
-// What a question of the benchmark is, and how it is put: a file each, with the parent's side (measure) and the child's (answer,
-// called by subject.mjs).
+// The form of a question of the benchmark, and the asking: each question has a file with the parent's side
+// (measure) and the child's (answer, which subject.mjs calls).
 import { Children } from './children.mjs'
 import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
 
@@ -13,40 +13,40 @@ import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
  * @property {string} name
  * @property {string} unit
  * @property {number} digits
- * @property {string[]} [ratiosTo]  The subjects that it is compared with.
- * @property {boolean} [isForPlot]   It is drawn, and in no table.
- * @property {number} [least]        Whoever has less has lost some: it is marked, for that makes fast.
- * @property {number} [most]         Whoever has more, likewise.
+ * @property {string[]} [ratiosTo]  The subjects for comparison.
+ * @property {boolean} [isForPlot]  Drawn, and in no table.
+ * @property {number} [least]       A subject with less has lost events and is marked, because losing makes fast.
+ * @property {number} [most]        A subject with more is marked likewise.
  *
  * @typedef {object} Target
  * @property {string} subject
  * @property {string} figure
- * @property {string} [by]       The ratio to this subject is asked; without it the figure itself, in every round.
- * @property {string} [byFigure] The ratio to this figure, of the same subject if `by` names no other.
+ * @property {string} [by]       Judges the ratio to this subject; default: the figure itself, in every round.
+ * @property {string} [byFigure] Judges the ratio to this figure, of the same subject unless `by` names another.
  * @property {number} [atLeast]
  * @property {number} [atMost]
- * @property {string} [limit]    What cannot be done without has this subject: its own ratio is told beside, for the reader to see what of it is physical.
+ * @property {string} [limit]    The subject with the unavoidable cost. The report shows its own ratio for comparison.
  *
  * @typedef {object} Question
  * @property {string} name
  * @property {string} asks
- * @property {string} [note]     What a reader of the table has to know.
- * @property {number} rounds     Unless --rounds says otherwise.
+ * @property {string} [note]     A note that readers of the table need.
+ * @property {number} rounds     The number of rounds without --rounds.
  * @property {string[]} subjects
  * @property {Figure[]} figures
- * @property {Target[]} targets  Of subjects that are measured: others are not judged.
- * @property {(subject: string) => boolean} [isSlow]  --quick does without.
+ * @property {Target[]} targets  Targets of subjects that are not measured are not judged.
+ * @property {(subject: string) => boolean} [isSlow]  Subjects that --quick leaves out.
  * @property {(subject: string, setting: Setting) => Promise<Figures>} measure
  *
- * @typedef {Target & { measured: number, met: boolean, spread?: [number, number], ofLimit?: number }} Verdict  The spread, where it is wide: half of the
- * rounds lie in it.
- * @typedef {Record<string, number>} Ratios  By the other's name.
+ * @typedef {Target & { measured: number, met: boolean, spread?: [number, number], ofLimit?: number }} Verdict  `spread` is
+ * set if it is wide: half of the rounds lie in it.
+ * @typedef {Record<string, number>} Ratios  By the other subject's name.
  *
  * @typedef {object} Answer
  * @property {Question} question
  * @property {Round[]} rounds
  * @property {Round} medians
- * @property {Record<string, Record<string, Ratios>>} ratios  Of a subject, of a figure, to another subject.
+ * @property {Record<string, Record<string, Ratios>>} ratios  By subject and figure: the ratios to other subjects.
  * @property {Verdict[]} targets
  */
 
@@ -98,14 +98,21 @@ function bySubject({ subjects, figures }, value) {
   )
 }
 
-/** The watcher of a subject "WATCHER, SIZE". @param {string} subject */
+/**
+ * Returns the watcher of a subject "WATCHER, SIZE".
+ *
+ * @param {string} subject
+ */
 export const watcherOf = (subject) => subject.split(', ')[0] ?? ''
 
-/** Half of the rounds lie further apart than this share of the median: what else the machine did was measured as well. */
+/**
+ * A spread is wide if half of the rounds lie further apart than this share of the median: other work of the
+ * machine was measured as well.
+ */
 const WIDE = 0.2
 
 /**
- * A ratio is judged by its median; a figure of its own is a promise, and judged by its worst round.
+ * Judges a ratio by its median, and a figure alone by its worst round, because the figure is a promise.
  * @param {Target} target
  * @param {readonly Round[]} rounds
  * @returns {Verdict}

@@ -1,12 +1,16 @@
-// When all has been told that will be, of those that say nothing of it.
+// Tells when a watcher has told all, for watchers that do not say so.
 import { setTimeout } from 'node:timers/promises'
 
-/** ms without anything new, when all has been done, after which no more is waited for: a queue that has overflowed may have dropped any. */
+/**
+ * The ms without anything new after which the wait ends, once all has been done: a queue that has overflowed
+ * may have dropped any event.
+ */
 export const QUIET_MS = 700
 
 /**
- * Resolves when nothing new comes, after the parent has said by a byte on stdin that all has been done. To be called before it may say so.
- * @param {() => number} count  Of what has come.
+ * Resolves when nothing new comes, after the parent has sent a byte on stdin because all has been done. Must
+ * be called before the parent may send the byte.
+ * @param {() => number} count  Counts what has come.
  */
 export async function untilQuiet(count) {
   let isOver = false

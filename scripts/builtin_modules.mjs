@@ -1,6 +1,7 @@
-// How the modules of Node are had in what is shipped. `import { readFileSync } from 'node:fs'` reads all that fs has, fs.promises too, and that is
-// loaded then: 3 ms and 2 MiB in Node 20 for what is not used; process.getBuiltinModule() does not. What takes long to load is had at the
-// first call: node:crypto takes 3 ms and 2 MiB, as long as all the parsing of this package that is needed beside it.
+// Gets Node's modules in the shipped files without loading more than needed. An import of one function of
+// node:fs reads all exports of fs, and so loads fs.promises as well: 3 ms and 2 MiB in Node 20 for unused code.
+// process.getBuiltinModule() does not. Modules that take long to load are loaded at the first call:
+// node:crypto takes 3 ms and 2 MiB, as long as parsing all other needed code of this package.
 const HAD_WHEN_CALLED = new Set([
   'node:child_process',
   'node:crypto',
@@ -11,12 +12,12 @@ const HAD_WHEN_CALLED = new Set([
   'node:timers/promises',
 ])
 
-// Functions that Node loads a module for when the property is read.
+// Functions that make Node load a module when the property is read.
 const LOADED_WHEN_READ = new Set(['node:util parseArgs'])
 
 const GETTER = 'builtin-module'
 
-// Node 21, and 22 before 22.3, have only what came before it.
+// Node 21, and 22 before 22.3, lack process.getBuiltinModule().
 const GET = `import { createRequire } from 'node:module'
 export const get = process.getBuiltinModule ?? ((name) => createRequire(import.meta.url)(name))`
 
@@ -27,7 +28,8 @@ export function builtinModules() {
     resolveId(source, importer, { kind }) {
       if (source === GETTER) return `\0${GETTER}`
       if (!source.startsWith('node:')) return null
-      // What is imported where it is used is loaded then in any case, and of the getter's own this one is the source. And register.js is to load no other file.
+      // A dynamic import loads its module late in any case, the getter itself needs a real import, and
+      // register.js must load no other file.
       const isItself =
         kind === 'dynamic-import' || importer === `\0${GETTER}` || importer?.endsWith('/entries/register.ts')
       return isItself ? { id: source, external: true } : `\0${source}`
@@ -44,7 +46,7 @@ export function builtinModules() {
 /** @param {string} name */
 function atOnce(name) {
   const keys = Object.keys(process.getBuiltinModule(name) ?? {})
-  // What nobody imports is left out, and so not read.
+  // The bundler leaves unused exports out, so that their properties are not read.
   return [
     `import { get } from '${GETTER}'`,
     `const builtin = get('${name}')`,
@@ -57,7 +59,8 @@ function atOnce(name) {
 
 /** @param {string} name */
 function whenCalled(name) {
-  // But for classes, which are not called: the bundler says of one that it is not exported.
+  // Classes are left out, because a wrapper cannot be called with `new`. The bundler reports an import of one
+  // as not exported.
   const functions = Object.entries(process.getBuiltinModule(name) ?? {}).filter(
     ([key, value]) => typeof value === 'function' && /^[a-z]/.test(key),
   )

@@ -1,5 +1,5 @@
-// Makes what has a shell complete the commands and their options, dist/completions/, of the descriptions in out/: those that --help and the manual page are
-// made of as well.
+// Makes the shells' completions of the commands and their options, dist/completions/, from the descriptions
+// in out/. --help and the manual page are made from the same descriptions.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

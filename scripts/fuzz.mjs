@@ -1,10 +1,11 @@
-// Feeds the parsers with what nobody has thought of: libFuzzer those of the addon (test/fuzz/*.cc, under AddressSanitizer and UBSan), fast-check those in
-// TypeScript (test/fuzz/decoders.test.ts).
+// Feeds random input to the parsers: libFuzzer tests those of the addon (test/fuzz/*.cc, under
+// AddressSanitizer and UBSan), and fast-check those in TypeScript (test/fuzz/decoders.test.ts).
 //
 //   npm run fuzz [-- --minutes N] [--keep] [PARSER...]
 //
-// N minutes for each parser, 0.2 if nothing is said: a minute or two for all. --keep: what has reached new code goes into test/fuzz/corpus, from which each
-// run begins. A file there has an input a line, in base64. Needs clang and its runtime (Debian: clang, libclang-rt-dev).
+// N minutes for each parser, 0.2 by default: a minute or two for all. --keep: inputs that have reached new
+// code go into test/fuzz/corpus, with which each run begins. A file there has an input a line, in base64.
+// Needs clang and its runtime (Debian: clang, libclang-rt-dev).
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ import { parseArgs } from 'node:util'
 const root = join(import.meta.dirname, '..')
 const corpus = join(root, 'test/fuzz/corpus')
 
-// What each of the addon's parsers is made of.
+// The source files of each of the addon's parsers.
 /** @type {Record<string, string[]>} */
 const PARSERS = {
   packing: ['queue/packing.cc'],
@@ -26,9 +27,9 @@ const PARSERS = {
 }
 const DECODERS = 'decoders'
 
-// The longest input. Longer ones find nothing more, and each takes longer.
+// The bytes of the longest input. Longer ones find nothing more, and each takes longer.
 const MOST_BYTES = 4096
-// Of the inputs that are kept of a parser, the shortest first.
+// The most inputs that are kept for a parser, the shortest first.
 const MOST_KEPT = 60
 
 const { values, positionals } = parseArgs({

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /**
- * Has node-gyp build what the binding.gyp of a directory says, incrementally, and says what it says if it fails.
+ * Builds the binding.gyp of a directory with node-gyp, incrementally. Prints node-gyp's output if the build
+ * fails.
  * @param {string} directory
  * @param {string[]} [flags]
  * @param {Record<string, string>} [env] beside the environment

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..')
 
 const VERSIONS = ['22', '24', '26']
 
-/** Loading, what is loaded by NODE_OPTIONS, inotify, workers, watch, mirror, and the addon's other half. */
+/** Loading, modules loaded by NODE_OPTIONS, inotify, workers, watch, mirror, and the addon's other half. */
 const SHORT = [
   'test/pack/loading.test.ts',
   'test/register/register.test.ts',

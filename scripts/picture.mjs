@@ -1,5 +1,6 @@
-// Draws docs/picture.svg, which README.md begins with, of test/guest/watched.json: what two watchers have heard of the host's updates, in a virtual machine.
-// To measure anew: GUEST_PICTURE=test/guest/watched.json npm run test:guest -- watched, then this.
+// Draws docs/picture.svg, the picture at the top of README.md, from test/guest/watched.json: the events of
+// two watchers in a virtual machine, for updates of the host. To measure anew:
+// GUEST_PICTURE=test/guest/watched.json npm run test:guest -- watched, then this.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -41,14 +42,14 @@ const escaped = (value) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;'
 const text = (x, y, content, kind = '') =>
   `<text x="${x}" y="${y}"${kind === '' ? '' : ` class="${kind}"`}>${escaped(content)}</text>`
 
-/** Two watchers, and what they hear; one line for each event, in the order of time. */
+/** The events of the two watchers, a line each, in the order of time. */
 const happened = [
   ...updates.map((at, i) => ({ at, x: HOST, what: `update ${i + 1} of the ConfigMap`, kind: '' })),
   ...[share, target].flatMap((heard, i) =>
     heard.map(({ at, event, name }) => ({
       at,
       x: [SHARE, TARGET][i] ?? 0,
-      // Of a version the date: what follows is there to be like no other.
+      // Shows only the date of a version. The rest of the name is random.
       what: `${event.replace('|IN_ISDIR', '')} ${name.replace(/^(\.\.\d{4}_).*/, '$1…')}`,
       kind: event === 'IN_MOVED_TO' && name === '..data' ? 'event swap' : 'event',
     })),
@@ -59,13 +60,13 @@ const rows = happened.flatMap(({ at, x, what, kind }, i) => {
   const y = TOP + (i + 1) * ROW
   const isUpdate = x === HOST
   const line = `<line x1="${HOST}" y1="${y - 15}" x2="${WIDTH - 16}" y2="${y - 15}" stroke="currentColor" stroke-opacity="0.15"/>`
-  // An update's own time has a place of its own, before what it is.
+  // The time of an update stands before its text, in a place of its own.
   const time = text(isUpdate ? x : WIDTH - 76, y, `${at} ms`, 'time')
   return [...(isUpdate ? [line] : []), time, text(isUpdate ? x + 60 : x, y, what, kind)]
 })
 
 const height = TOP + happened.length * ROW + 20
-// Until the next update, or the end.
+// Shows "no event" for an update without events on the share before the next one.
 const silence = updates.flatMap((at, i) => {
   const next = updates[i + 1] ?? Number.POSITIVE_INFINITY
   const y = TOP + (happened.findIndex((each) => each.x === HOST && each.at === at) + 2) * ROW
@@ -87,5 +88,5 @@ ${[
 ].join('\n')}
 </svg>
 `
-// Somewhere else, where it is to be held against what is there.
+// The argument names another file, for a comparison with the present one.
 writeFileSync(process.argv[2] ?? join(root, 'docs/picture.svg'), svg)

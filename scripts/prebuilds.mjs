@@ -1,5 +1,6 @@
-// node scripts/prebuilds.mjs make [ARCHITECTURE...] | clean: the place of what is compiled in the tarball, made by `npm pack` and never committed. What is
-// built in build/Release is of this machine's architecture; for another one a cross compiler builds it, as Debian has it.
+// node scripts/prebuilds.mjs make [ARCHITECTURE...] | clean: makes or removes the compiled files of the
+// tarball. `npm pack` makes them, and they are never committed. build/Release has those of this machine's
+// architecture; Debian's cross compilers build the others.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { build } from './node_gyp.mjs'
 const root = join(import.meta.dirname, '..')
 const prebuilds = join(root, 'prebuilds')
 
-/** What Debian's compilers are called by: g++-aarch64-linux-gnu has aarch64-linux-gnu-g++. */
+/** The prefixes of Debian's compilers: g++-aarch64-linux-gnu has aarch64-linux-gnu-g++. */
 const TRIPLETS = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }
 
 const [command, ...asked] = process.argv.slice(2)
@@ -17,7 +18,7 @@ if (command === 'make') {
   const architectures = Object.entries(TRIPLETS).filter(
     ([name]) => asked.length === 0 || asked.includes(name),
   )
-  // All or nothing: a user of what had been left out would find out at run time.
+  // Makes all or none: a user of a missing architecture would find out at run time.
   const missing = architectures.filter(
     ([name, triplet]) => name !== process.arch && spawnSync(`${triplet}-g++`, ['--version']).status !== 0,
   )
@@ -34,7 +35,7 @@ if (command === 'make') {
 }
 
 /**
- * Returns the directory of what has been built, of a copy of native/ in build/, again only what has changed.
+ * Builds a copy of native/ in build/, only the changed files. Returns the directory of the results.
  * @param {string} architecture
  * @param {string} triplet
  */

@@ -2,7 +2,7 @@
 //
 //   npm run test:sanitizers [-- address | thread]
 //
-// Works on a copy in a temporary directory, so that the ordinary build stays what it is. node itself is not instrumented: the
+// Works on a copy in a temporary directory, so that the ordinary build does not change. node itself is not instrumented: the
 // sanitizer's runtime is preloaded, and what it reports is about the addon.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -25,9 +25,9 @@ const root = join(import.meta.dirname, '..')
  * @typedef {object} Run
  * @property {string} sanitize for -fsanitize
  * @property {string[]} libraries to preload
- * @property {Record<string, string>} options of their runtimes, but for where they report
- * @property {RegExp} ours what a report about the addon has
- * @property {RegExp} [theirs] what it has if it is not after all
+ * @property {Record<string, string>} options of their runtimes, without the place of reports
+ * @property {RegExp} ours matches a report about the addon
+ * @property {RegExp} [theirs] matches a report that is about another library after all
  * @property {string[]} tests
  */
 /** @type {Record<string, Run>} */
@@ -57,7 +57,8 @@ const RUNS = {
     // whose innermost frame, or the one around the runtime's own (memcpy, operator delete), is in the addon.
     options: { TSAN_OPTIONS: 'halt_on_error=0:exitcode=0' },
     ours: /^ +#[01] .*inotify_bridge\.node/m,
-    // libuv closes by a system call of its own, unseen: to the runtime the number is libuv's for ever, whoever has it next.
+    // libuv closes by a system call of its own, which the runtime does not see: the runtime takes the number
+    // for libuv's for ever.
     theirs: /Location is file descriptor \d+ created by .*\n +#0 .*\n +#1 uv_/,
     tests: [
       'test/inotify/inotify.test.ts',
@@ -104,7 +105,7 @@ function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
     )
     const reports = join(copy, 'reports')
     mkdirSync(reports)
-    // For those of a test that goes on as another user.
+    // Tests that go on as another user write reports, too.
     chmodSync(copy, 0o755)
     chmodSync(reports, 0o777)
     const reporting = Object.entries(options).map(([name, text]) => [

@@ -1,10 +1,11 @@
-// npm run --silent sbom: the software bill of materials, as CycloneDX, of what is installed with the package. Fails where that is more than is promised.
+// npm run --silent sbom: prints the software bill of materials, as CycloneDX, of the packages that are
+// installed with this one. Fails if they are more than promised.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-/** Run-time dependencies, and what they bring. */
+/** The run-time dependencies, and their dependencies. */
 const PROMISED = ['bindings', 'file-uri-to-path']
 
 const omitted = ['dev', 'optional', 'peer'].flatMap((kind) => ['--omit', kind])

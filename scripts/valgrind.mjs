@@ -1,5 +1,6 @@
-// Runs the addon under valgrind's memcheck, in programs that do all that it can: what is read before it was written, beyond its end or after it was freed,
-// and what nobody can free any more. Node interprets (--jitless): the code that V8 makes is not what memcheck can follow.
+// Runs the addon under valgrind's memcheck, in programs that use all of it. Finds reads of memory that is not
+// written, beyond its end or freed, and memory without any pointer. Node interprets (--jitless), because
+// memcheck cannot follow the code that V8 makes.
 //
 //   npm run test:valgrind
 import { spawnSync } from 'node:child_process'
@@ -42,7 +43,7 @@ function isClean(program) {
   const run = spawnSync('valgrind', [...valgrind, ...node], { stdio: ['ignore', 'inherit', 'inherit'] })
   if (run.error !== undefined) throw run.error
   const reports = readFileSync(log, 'utf8').split(BETWEEN)
-  // Without the addon in it, it is Node's.
+  // A report without the addon is Node's.
   const ours = reports.filter((report) => OURS.test(report))
   for (const report of ours) process.stdout.write(report)
   process.stdout.write(`${ours.length} reports about the addon, exit code ${run.status}\n`)

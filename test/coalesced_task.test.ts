@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { CoalescedTask } from '../src/coalesced_task.ts'
 
-/** Runs that end when they are told to. */
+/** Returns a task whose runs end when the test says so. */
 function controlled() {
   const ends: Array<(error?: Error) => void> = []
   let running = 0
@@ -20,7 +20,7 @@ function controlled() {
   return { shared, ends, end }
 }
 
-/** Notes how those who ask fare, by name. */
+/** Records the outcomes of callers, by name. */
 function asking(shared: CoalescedTask) {
   const outcomes: string[] = []
   const ask = (name: string) => {

@@ -1,4 +1,4 @@
-// What console.log() prints of an object of this package: what it is about, and no field of its own.
+// The console.log() output of this package's objects: the subject of each, and no field of its own.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -13,7 +13,7 @@ test('a watcher', async () => {
   const roots = [scratch(), scratch()]
   const { watcher } = await watching(roots)
   const inQuotes = roots.map((root) => `'${root}'`).join(', ')
-  // Where something in the process has used async_hooks, a promise has more to show.
+  // The output of a promise is longer once some code in the process has used async_hooks.
   const begin = `{ watcher: Watcher { open: true, roots: [ ${inQuotes} ], ready: Promise { undefined`
   expect(shown({ watcher }).slice(0, begin.length)).toBe(begin)
   await watcher.close()

@@ -20,7 +20,7 @@ function linesIn(folder: string): number {
 const inSrc = readdirSync(join(ROOT, 'src')).map((name) => `src/${name}`)
 const folders = ['native', 'src', ...inSrc.filter((path) => statSync(join(ROOT, path)).isDirectory())]
 
-/** The reason is no part of what is compared: a figure without one is no row. */
+/** The reason is not compared, but a figure without one is no row. */
 const rows = readFileSync(join(ROOT, RECORD), 'utf8').matchAll(/^([\w/]+) +(\d+) +\S.*$/gm)
 const record = new Map([...rows].map(([, folder, lines]) => [folder, Number(lines)]))
 

@@ -1,4 +1,4 @@
-// An option that does not exist would have no effect, and nobody would be told: each function that takes options refuses it.
+// Each function refuses options that do not exist: such an option would have no effect without a word.
 import { describe, expect, test } from 'vitest'
 import {
   Inotify,

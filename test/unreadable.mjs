@@ -1,6 +1,7 @@
-// Calls each function of the package with paths that this user may not read, search or write; prints as JSON what they have rejected with.
+// Calls each function of the package with paths that this user may not read, search or write. Prints the
+// errors as JSON.
 //
-//   node unreadable.mjs DIRECTORY     as root, which it becomes another user of
+//   node unreadable.mjs DIRECTORY     as root, which becomes another user
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,7 +1,8 @@
-// No more instructions than there were: what a change costs here is the same on a busy machine as on a quiet one.
+// Fails if the code takes more instructions than before: a change has the same figures on a busy machine as
+// on an idle one.
 //
-// Where a change is worth more: RENEW=1 npm run test:gate writes baseline.json anew, which says with what it was built. Another compiler
-// or libc makes other numbers of the same source: there the parts are skipped, by name.
+// For a change that is worth more: RENEW=1 npm run test:gate writes baseline.json anew, with the names of the
+// compiler and the libc. Others make other numbers of the same source: there the parts are skipped, by name.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ const BASELINE = join(import.meta.dirname, 'baseline.json')
 
 interface Baseline {
   builtWith: string
-  /** For each of what a part has to do with. */
+  /** The instructions for each unit of a part: an event, an entry or another one. */
   instructions: Record<string, number>
 }
 

@@ -1,5 +1,5 @@
-// The parts of the addon that only compute, each on an input that is always the same: parts NAME. What is
-// counted is what measured() calls (callgrind's --toggle-collect), and of how many it was, which is printed.
+// The parts of the addon that only compute, each on an input that is always the same: parts NAME. callgrind
+// counts the instructions of measured() (--toggle-collect). The program prints the number of units.
 #include <fcntl.h>
 #include <sys/inotify.h>
 
@@ -20,16 +20,16 @@ namespace {
 constexpr size_t kTimes = 20;
 constexpr size_t kLoneTimes = 1000;
 
-// What is found in the end is used, so that no compiler leaves out the finding.
+// Takes the results, so that no compiler leaves the work out.
 volatile uint64_t sink;
 
 struct Part {
   virtual ~Part() = default;
-  // Of how many it was.
+  // Returns the number of units.
   virtual size_t Run() = 0;
 };
 
-// As the kernel does: padded with NULs to a multiple of 16, with one NUL at least.
+// Packs events as the kernel does: names are padded with NULs to a multiple of 16, with one NUL at least.
 std::vector<char> EventsNamed(const std::vector<std::string>& names) {
   std::vector<char> records;
   for (const std::string& name : names) {
@@ -56,7 +56,7 @@ std::vector<std::string> Names(size_t count, size_t bytes) {
   return names;
 }
 
-// As whoever makes a file and writes it: some events of each name.
+// Repeats each name, as for a program that makes a file and writes the file.
 std::vector<std::string> Repeated(const std::vector<std::string>& names, size_t times) {
   std::vector<std::string> repeated;
   for (const std::string& name : names) repeated.insert(repeated.end(), times, name);
@@ -93,7 +93,7 @@ Statx Facts(size_t number) {
   return facts;
 }
 
-// A directory of files, and of a subdirectory for each four of them.
+// Fills a record with a directory of files, and a subdirectory for each four of them.
 void Fill(Record* record, const std::vector<std::string>& names, bool stat) {
   record->Begin("directory");
   record->parent = 1;
@@ -179,8 +179,8 @@ struct Parsing : Part {
   std::vector<uint8_t> packed = PackRequests(Names(1000, 24));
 };
 
-// A directory of many, each of which has one that has none: what is taken and what is done with it, without
-// opening any.
+// A directory of many directories, each with one empty directory: measures the queue alone, without opening
+// any.
 struct Queueing : Part {
   Queueing() {
     requests.Parse(packed.data(), packed.size());
@@ -228,7 +228,7 @@ Part* PartNamed(const std::string& name) {
 
 }  // namespace
 
-// The name is callgrind's to find.
+// callgrind finds the function by this name.
 extern "C" __attribute__((noinline)) size_t measured(void* part) {
   return static_cast<Part*>(part)->Run();
 }

@@ -1,4 +1,4 @@
-// The program of the native parts (parts.cc), as the addon is built, and what callgrind counts of them.
+// Builds the program of the native parts (parts.cc) like the addon, and returns callgrind's counts.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -13,7 +13,7 @@ const SOURCES = [
   'scan/walk_queue',
 ]
 
-/** Those of native/binding.gyp; and nothing is linked lazily, for what that takes is counted as the first caller's. */
+/** The flags of native/binding.gyp. No lazy linking, whose cost would count for the first caller. */
 const FLAGS = [
   ...['-D_GNU_SOURCE', '-O2', '-U_FORTIFY_SOURCE', '-fstack-protector-strong', '-Wall', '-Wextra'],
   ...[
@@ -26,7 +26,10 @@ const FLAGS = [
   '-Wl,-z,now',
 ]
 
-/** libc has variants of its functions for what a processor has: those for any, so that it counts the same here and there. */
+/**
+ * libc has variants of its functions for the features of processors. Without these features, all machines
+ * count the same variant.
+ */
 const FEATURES = 'AVX512VL AVX2 AVX AVX_Fast_Unaligned_Load SSE4_2 SSE4_1 SSSE3 BMI2 ERMS FSRM MOVBE'
 const GLIBC_TUNABLES = `glibc.cpu.hwcaps=${FEATURES.split(' ')
   .map((name) => `-${name}`)
@@ -45,7 +48,7 @@ export const PARTS = [
   'walk-queue',
 ]
 
-/** What decides how many instructions a source becomes. */
+/** Returns the versions that decide how many instructions a source becomes. */
 export function builtWith(): string {
   const gcc = (flag: string) => execFileSync('g++', [flag], { encoding: 'utf8' }).trim()
   const libc = execFileSync('getconf', ['GNU_LIBC_VERSION'], { encoding: 'utf8' }).trim()
@@ -64,7 +67,7 @@ export function buildParts(directory: string): string {
   return program
 }
 
-/** Instructions for each event, entry or whatever the part has to do with: libc's for it as well. */
+/** Returns the instructions for each unit of a part, with those of libc. */
 export function countInstructions(program: string, part: string): number {
   const flags = ['--tool=callgrind', '--callgrind-out-file=/dev/null', '--toggle-collect=measured']
   const env = { ...process.env, GLIBC_TUNABLES }

@@ -1,8 +1,9 @@
-// What counting instructions does not see: JavaScript, the way from the kernel and back, and threads. Each is held against a C program that
-// does the same, in rounds that are interleaved, and by processor time where it can be.
+// Measures the parts that counting instructions leaves out: JavaScript, the way from the kernel and back, and
+// threads. Each part is compared with a C program that does the same, in interleaved rounds, and by processor
+// time if possible.
 //
-// The bounds are wide, a quarter or more beyond what is measured, for the machine may be a busy one, and what is out of bounds is asked again.
-// What is asked for is in bench/questions.
+// The bounds are wide, a quarter or more beyond the measured figures, because the machine may be busy. A
+// figure out of bounds is measured again. The questions are those of bench/questions.
 import { afterAll, expect, test } from 'vitest'
 import { ask, type Question } from '../question.mjs'
 import { capacity } from '../questions/events/capacity.mjs'

@@ -3,11 +3,11 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['bench/gate/*.test.ts'],
-    // One compares times.
+    // One test compares times.
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // What is skipped is named.
+    // Names the skipped tests.
     reporters: ['verbose'],
   },
 })

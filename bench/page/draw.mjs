@@ -1,8 +1,9 @@
-// A plot as SVG that is legible on a light page and on a dark one.
+// Draws a plot as SVG that is legible on a light page and on a dark one.
 import { parse, View } from 'vega'
 import { compile } from 'vega-lite'
 
-// What vega is told, and what becomes of it: the page decides between light and dark, which vega does not know.
+// The ink that vega gets, and its replacement: the page decides between light and dark, which vega does not
+// know.
 const INK = '#010101'
 const STYLE = `<style>svg { color: #1f2328; font-family: system-ui, sans-serif } @media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }</style>`
 

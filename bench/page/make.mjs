@@ -6,7 +6,7 @@ import { PLOTS } from './plots.mjs'
 import { asPage } from './text.mjs'
 
 const root = join(import.meta.dirname, '../..')
-// Somewhere else, where it is to be held against what is there.
+// The argument names another directory, for a comparison with the present docs.
 const docs = process.argv[2] ?? join(root, 'docs')
 
 /** @type {import('./plots.mjs').Results} */

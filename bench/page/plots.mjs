@@ -1,19 +1,20 @@
-// What is drawn of the results: of each plot its data, and how they are shown (Vega-Lite). Colours are the watcher's, in every plot.
+// The plots of the results: the data of each, and their form (Vega-Lite). Each watcher has the same colour in
+// every plot.
 
 /**
- * @typedef {object} Results  What `npm run bench -- --json` prints.
+ * @typedef {object} Results  The output of `npm run bench -- --json`.
  * @property {Record<string, string | number>} host
  * @property {Array<ReturnType<typeof import('../report.mjs').asData>>} questions
  *
  * @typedef {object} Plot
  * @property {string} name
  * @property {string} title
- * @property {string} says  What it shows, for who does not see it.
+ * @property {string} says  A description for readers who do not see the plot.
  * @property {string} question
  * @property {(medians: Medians) => Array<{ watcher: string, value?: number | null | undefined }>} values
- * @property {(watchers: string[]) => object} spec  Of those that there is something of.
+ * @property {(watchers: string[]) => object} spec  Takes the watchers that have values.
  *
- * @typedef {Record<string, Record<string, number | null>>} Medians  By subject and figure; null where there is none.
+ * @typedef {Record<string, Record<string, number | null>>} Medians  By subject and figure; null without a value.
  */
 
 /** @type {Record<string, string>} */
@@ -37,7 +38,7 @@ const COLOURS = {
   'C: asks of each file': '#b1a37f',
 }
 
-/** What is not done takes no time. */
+/** Marks watchers that have lost events: lost events cost no time. */
 const LOST = ' (lost some)'
 
 /** @param {string[]} watchers */
@@ -47,7 +48,11 @@ const colour = (watchers) => ({
   scale: { domain: watchers, range: watchers.map((name) => COLOURS[name.replace(LOST, '')]) },
 })
 
-/** Of a subject "WATCHER, SIZE". @param {Medians} medians @param {string} figure @param {string} unit */
+/**
+ * Returns the values of subjects "WATCHER, SIZE".
+ *
+ * @param {Medians} medians @param {string} figure @param {string} unit
+ */
 const bySize = (medians, figure, unit = '') =>
   Object.entries(medians).flatMap(([subject, figures]) => {
     const [watcher = '', size = ''] = subject.split(', ')

@@ -1,9 +1,9 @@
-// What system calls cost a program, in a JSON line: {"add", "getppid", "write", "read"}. "add" is the median
-// of inotify_add_watch(2) of COUNT new directories in DIR, us; the others, ns a call, are that of the
-// quickest of many batches: whatever else the machine does only adds to it.
+// Measures system calls of a program, in a JSON line: {"add", "getppid", "write", "read"}. "add" is the
+// median of inotify_add_watch(2) of COUNT new directories in DIR, us. The others are ns a call, in the
+// quickest of many batches: other work of the machine only adds to them.
 //
-// calls DIR COUNT        as it is
-// calls DIR COUNT bare   behind a filter of as many steps as `inotify-bridge run` installs, which asks nobody
+// calls DIR COUNT        without a filter
+// calls DIR COUNT bare   behind a filter of as many steps as `inotify-bridge run` installs, without a trap
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Steps of native/run/filter.cc that a call takes which is not trapped; batches, and calls in each.
+// The steps of native/run/filter.cc for a call that is not trapped; the batches, and the calls in each.
 enum { STEPS = 13, BATCHES = 400, CALLS = 500 };
 
 static void die(const char* what) {

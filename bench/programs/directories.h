@@ -1,5 +1,5 @@
-// How the yardsticks go through a tree: threads with one stack of paths. What they do with a directory is
-// theirs: visit().
+// The walk of the yardsticks through a tree: threads with one stack of paths. Each yardstick has its own
+// visit(), which handles a directory.
 #ifndef BENCH_DIRECTORIES_H
 #define BENCH_DIRECTORIES_H
 #include <dirent.h>
@@ -25,7 +25,7 @@ static struct {
   long entries;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-// Counts what it has met, and pushes what is to be visited as well. `buffer` is its own thread's.
+// Counts the entries, and pushes the directories to be visited. `buffer` belongs to the thread.
 static void visit(const char* path, char* buffer);
 
 static void die(const char* what) {

@@ -1,6 +1,5 @@
-// inotifywait as a subject of the benchmark, by the names that it prints: what is answered, and to what, is
-// in
-// ../watchers/outside.mjs. The processor time is inotifywait's, without that of who reads what it prints.
+// inotifywait as a subject of the benchmark, by the names that it prints: the modes and answers are in
+// ../watchers/outside.mjs. The processor time is inotifywait's, without that of the reader of its output.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

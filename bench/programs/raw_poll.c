@@ -1,9 +1,9 @@
-// The yardstick of polling: for each directory openat(2) twice (a handle, and what is read), statx(2) of it
-// and getdents64(2), and statx(2) of each entry, on as many threads with one stack of directories; nothing
-// kept, nothing compared.
+// The yardstick of polling: openat(2) of each directory twice (a handle, and the directory to read), statx(2)
+// and getdents64(2) of the directory, and statx(2) of each entry, on THREADS threads with one stack of
+// directories. Keeps and compares nothing.
 //
-// raw_poll DIR THREADS PASSES [REST_MS]   {"directories", "entries", "ms": [of each pass], "cpuMs": of all
-// passes together}
+// raw_poll DIR THREADS PASSES [REST_MS]
+//   prints {"directories", "entries", "ms": [of each pass], "cpuMs": of all passes together}
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/stat.h>

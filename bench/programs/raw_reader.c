@@ -1,17 +1,17 @@
-// The benchmark's yardstick: inotify(7) by epoll and 64 KiB reads, with nothing in between. It answers the
-// same questions as subject.mjs, in the same JSON lines; {"ready"} is the first, the answer the last.
+// The benchmark's yardstick: inotify(7) by epoll and 64 KiB reads, with nothing in between. Answers the same
+// questions as subject.mjs, in the same JSON lines. {"ready"} is the first line, and the answer the last.
 //
-// raw_reader capacity DIR GO DONE FILLS EVENTS   {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the
-// queue
-//                                                filled (see writer.c), then drains it
-// raw_reader until-last DIR WINDOW_MS [LEAVES]   {"delivered", "overflows", "cpuMs"}: reads until a name
-// begins with "last", of so many
-//                                                directories of a tree (see ../tree.mjs) as well; with a
-//                                                window it sleeps that long between reads while events keep
-//                                                coming
-// raw_reader burst DIR                           the same, window 1 ms, of new names alone, with statx(2)
-// raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
-// was seen
+// raw_reader capacity DIR GO DONE FILLS EVENTS
+//   prints {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the queue filled (see writer.c), then
+//   drains the queue
+// raw_reader until-last DIR WINDOW_MS [LEAVES]
+//   prints {"delivered", "overflows", "cpuMs"}: reads until a name begins with "last". With LEAVES, watches
+//   that many directories of a tree as well (see ../tree.mjs). With a window, sleeps that long between reads
+//   while events keep coming
+// raw_reader burst DIR
+//   does the same with a window of 1 ms, for new names alone, with statx(2)
+// raw_reader latency DIR SAMPLES
+//   prints {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N was seen
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What libuv asks for on behalf of fs.watch: all subjects get the same events from the kernel.
+// The mask that libuv uses for fs.watch: all subjects get the same events from the kernel.
 enum {
   FS_WATCH_MASK = IN_ATTRIB | IN_CREATE | IN_MODIFY | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF |
                   IN_MOVED_FROM | IN_MOVED_TO
@@ -107,7 +107,7 @@ static void look_at(const struct inotify_event* event) {
   if (index < reader.samples) reader.received[index] = now_ns();
 }
 
-// One read. 0 when the queue was empty.
+// Reads once. Returns 0 if the queue was empty.
 static int read_events(void) {
   static _Alignas(struct inotify_event) char buffer[64 * 1024];
   ssize_t size = read(reader.queue, buffer, sizeof buffer);
@@ -132,7 +132,7 @@ static void read_until_last(long window_ms) {
   struct timespec window = {.tv_nsec = window_ms * 1000000};
   while (!reader.last) {
     wait_for_events();
-    // The first event is read at once; only while more keep coming are they left to gather.
+    // Reads the first event at once. Only while more events come, the window lets them gather.
     while (read_events() && window_ms > 0 && !reader.last) nanosleep(&window, NULL);
   }
 }
@@ -188,7 +188,7 @@ static void answer_latency(long samples) {
 
 int main(int argc, char** argv) {
   const char* mode = argc >= 3 ? argv[1] : "";
-  // The end of the writing as well, as watch() has it.
+  // The end of a write as well, which watch() also asks for.
   uint32_t more = strcmp(mode, "burst") == 0 ? IN_CLOSE_WRITE : 0;
   if (*mode != '\0') watch_directory(argv[2], FS_WATCH_MASK | more);
   if (strcmp(mode, "capacity") == 0 && argc == 7) {
@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
         stderr);
     return 2;
   }
-  // stderr, and only if the impossible happens: the sum has to be used.
+  // A use of the sum, which the compiler would drop otherwise. This is never printed.
   if (reader.looked_at == 0) fputs("raw_reader: saw nothing\n", stderr);
   return 0;
 }

@@ -1,12 +1,12 @@
 // The yardstick of recursive watching: inotify_add_watch(2), open and getdents64(2) for each directory, on
-// two threads with one stack of paths, and nothing kept of what is read.
+// two threads with one stack of paths. Keeps nothing of the results.
 //
 // raw_walk DIR [THREADS [HOW]]   {"directories", "entries", "ms", "cpuMs", "againMs", "closeMs"}
 //
-// HOW: "paths" adds the watch by the directory's path. "descriptors" adds it by a descriptor, of which is
-// known which directory it is, as is needed to be sure that what is watched is what is listed. "again" walks
-// by descriptors twice, the second time with statx(2) of each name: what it takes to find what events that
-// were lost would have told. Its time is "againMs".
+// HOW: "paths" adds the watch by the directory's path. "descriptors" adds the watch by a descriptor, so that
+// the watched directory is surely the listed one. "again" walks by descriptors twice, the second time with
+// statx(2) of each name: the cost of finding the changes whose events were lost. "againMs" is the time of the
+// second walk.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

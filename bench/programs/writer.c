@@ -148,7 +148,7 @@ static void paced(long rate, long ms) {
   int64_t start = now_ns();
   for (long i = 0; i < events; i++) {
     int64_t due = start + i * 1000000000 / rate;
-    // Sleeping takes some 60 us more than is asked for: what is due by then is written at once.
+    // Sleeping takes some 60 us more than requested: events that are due by then are written at once.
     if (due > now_ns()) {
       struct timespec until = {due / 1000000000, due % 1000000000};
       while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;

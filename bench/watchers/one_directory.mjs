@@ -1,5 +1,5 @@
-// The ways to watch one directory that are compared within node, each as its users have it: the kernel is asked for the
-// same events, and of every event the name is looked at as a string.
+// The ways to watch one directory that are compared within node, each as its users have it: all ask the
+// kernel for the same events, and look at the name of every event as a string.
 import { watch } from 'node:fs'
 import { createRequire } from 'node:module'
 
@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
  */
 
 /**
- * fs.watch tells neither mask nor wd: its listener sees 0.
+ * Returns a way to watch. fs.watch tells neither mask nor wd: its listener gets 0.
  * @param {string} watcher
  * @param {string} directory
  * @param {{ maxQueuedBytes?: number }} [options]
@@ -19,10 +19,10 @@ export function watchBy(watcher, directory, options) {
   switch (watcher) {
     case 'inotify-bridge':
       return async (onEvent) => {
-        // Here, so that a child that watches by other means does not pay for it.
+        // Imports here, so that a child that watches by other means does not pay for the import.
         const { Inotify, ...IN } = await import('../../dist/inotify.js')
         const inotify = new Inotify(options)
-        // What libuv asks for on behalf of fs.watch.
+        // The mask that libuv uses for fs.watch.
         const changes = IN.IN_ATTRIB | IN.IN_CREATE | IN.IN_MODIFY | IN.IN_DELETE
         const moves = IN.IN_MOVED_FROM | IN.IN_MOVED_TO | IN.IN_DELETE_SELF | IN.IN_MOVE_SELF
         inotify.add(directory, changes | moves)
@@ -31,7 +31,8 @@ export function watchBy(watcher, directory, options) {
         })
         return () => inotify.close()
       }
-    // What calls a function by Node-API for each event, with nothing of JavaScript's behind it: for who makes few events at a time.
+    // Calls a function by Node-API for each event, without any other JavaScript: for writers that make few
+    // events at a time.
     case 'the addon alone':
       return async (onEvent) => {
         const { Queue } = createRequire(import.meta.url)('../../build/Release/inotify_bridge.node')
@@ -55,7 +56,7 @@ export function watchBy(watcher, directory, options) {
             throw new Error(`read: ${errno}`)
           },
         )
-        // What libuv asks for on behalf of fs.watch.
+        // The mask that libuv uses for fs.watch.
         queue.add(directory, 0xfc6)
         queue.resume()
         return () => queue.close()
@@ -78,8 +79,8 @@ export function watchBy(watcher, directory, options) {
 export const IN_Q_OVERFLOW = 0x4000
 
 /**
- * Counts events until a name begins with "last"; then resolves. `onPlaced` is called when the watch is there, `onEvent`
- * for each event that is counted. An IN_Q_OVERFLOW is counted apart.
+ * Counts events until a name begins with "last", and resolves. Calls `onPlaced` once the watch is there, and
+ * `onEvent` for each counted event. Counts IN_Q_OVERFLOW apart.
  * @param {Watch} watch
  * @param {() => void} onPlaced
  * @param {OnEvent} onEvent

@@ -1,9 +1,9 @@
-// The watchers that are no part of node, each a program that answers as the yardstick does, in JSON lines:
+// The watchers that are not part of node, each a program that answers like the yardstick, in JSON lines:
 //
-//   until-last DIR        {"ms", "MiB"} when it watches; when a name begins with "last" has come {"delivered", "overflows", "inOrder",
-//                         "toLastMs", "cpuMs"}, without that one
-//   tree DIR              the same of all directories below it
-//   blocked DIR           the same, and between the two it waits for a byte on stdin, while nobody takes what its watcher brings
+//   until-last DIR        {"ms", "MiB"} when it watches. Once a name that begins with "last" has come,
+//                         {"delivered", "overflows", "inOrder", "toLastMs", "cpuMs"}, without that name
+//   tree DIR              the same for all directories below DIR
+//   blocked DIR           the same, and between the two lines waits for a byte on stdin without taking events
 //   latency DIR SAMPLES   {"received": [CLOCK_MONOTONIC in ns at which event-N was seen]} as well
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync } from 'node:fs'
@@ -16,19 +16,19 @@ const CRATES = '/usr/share/cargo/registry'
 
 /**
  * @typedef {object} Outside
- * @property {() => string} version                  Throws where it is not installed.
- * @property {(directory: string) => string} build   In an empty directory; the program.
+ * @property {() => string} version                  Throws if the watcher is not installed.
+ * @property {(directory: string) => string} build   Builds in an empty directory, and returns the program.
  *
  * @typedef {object} Peers
  * @property {ReadonlyMap<string, string>} programs  By the watcher's name.
  * @property {string[]} versions
- * @property {string[]} missing                      What is not installed, or could not be built.
+ * @property {string[]} missing                      Watchers that are not installed, or could not be built.
  */
 
 /** @type {Record<string, Outside>} */
 const OUTSIDE = {
   inotifywait: {
-    // It has no --version, and --help ends with 1.
+    // inotifywait has no --version, and --help ends with 1.
     version: () => firstLine(run('sh', ['-c', 'command -v inotifywait >&2 && inotifywait --help | cat'])),
     build(directory) {
       const program = join(directory, 'printed_names')
@@ -56,7 +56,7 @@ const OUTSIDE = {
       `Rust ${crate('notify-5')} (${run('rustc', ['--version']).split(' ').slice(0, 2).join(' ')})`,
     build(directory) {
       cpSync(join(PROGRAMS, 'notify'), directory, { recursive: true })
-      // Of Debian's sources alone, whatever this user's settings say: nothing is fetched.
+      // Builds from Debian's sources alone, whatever this user's settings say, and fetches nothing.
       const settings = [`source.crates-io.replace-with="debian"`, `source.debian.directory="${CRATES}"`]
       const environment = { CARGO_HOME: join(directory, 'home'), CARGO_TARGET_DIR: join(directory, 'target') }
       const flags = [
@@ -72,7 +72,7 @@ const OUTSIDE = {
 }
 
 /**
- * Those of these watchers that are no part of node: what is not there is left out, and said.
+ * Prepares those of these watchers that are not part of node. Leaves missing ones out, and names them.
  * @param {Iterable<string>} watchers
  * @param {string} scratch
  * @returns {Peers}

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
 /**
- * Resolves when it is watched.
+ * Resolves when the tree is watched.
  * @param {string} watcher
  * @param {string} directory
  * @param {(path: string) => void} onNew
@@ -19,10 +19,10 @@ export async function watchTree(watcher, directory, onNew) {
     })
     await tree.ready
   } else if (watcher === 'Inotify') {
-    // Of the directory alone.
+    // Watches the directory alone.
     const { Inotify, ...IN } = await import('inotify-bridge/inotify')
     const inotify = new Inotify()
-    // What watch() asks for.
+    // The mask of watch().
     const writes = IN.IN_MODIFY | IN.IN_CLOSE_WRITE | IN.IN_ATTRIB
     inotify.add(directory, IN.IN_CREATE | IN.IN_DELETE | IN.IN_MOVE | writes)
     inotify.on('events', (batch) => {
@@ -40,14 +40,15 @@ export async function watchTree(watcher, directory, onNew) {
       options,
     )
   } else if (watcher === 'fs.watch') {
-    // Node watches all there is before it returns, each file by itself. It tells neither what happened nor when it has lost events.
+    // Node watches all entries before fs.watch() returns, each file by itself. It tells neither the kind of a
+    // change nor that events were lost.
     fsWatch(directory, { recursive: true }, (_, name) => onNew(name ?? ''))
   } else if (watcher === 'watchpack') {
     const { default: Watchpack } = await import('watchpack')
     const tree = new Watchpack()
     tree.on('change', onNew)
     tree.watch({ directories: [directory] })
-    // Nothing says when it has begun: until it tells of something.
+    // Watchpack does not tell when it has begun, so this writes until a change comes.
     let hasBegun = false
     tree.once('change', () => {
       hasBegun = true
@@ -58,7 +59,7 @@ export async function watchTree(watcher, directory, onNew) {
       rmSync(join(directory, 'is-it-watched'))
     }
   } else {
-    // chokidar's interface, by chokidar or not.
+    // chokidar's interface, from chokidar or from inotify-bridge/chokidar.
     const { watch } = await import(watcher)
     const tree = watch(directory, { ignoreInitial: true })
     tree.on('add', onNew)

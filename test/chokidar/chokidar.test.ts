@@ -1,4 +1,5 @@
-// inotify-bridge/chokidar by what chokidar's documentation says of it. What is told before 'ready', and what is watched then, is held against chokidar itself.
+// inotify-bridge/chokidar, tested against chokidar's documentation. The events before 'ready', and
+// getWatched(), are compared with chokidar itself.
 import * as fs from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import chokidar from 'chokidar'
@@ -9,11 +10,11 @@ import { scratch } from '../support/scratch.ts'
 
 interface Followed {
   watcher: FSWatcher
-  /** What has been told since the last time, of what was done before. */
+  /** Returns the events since the last call, for all changes before this call. */
   told(): Promise<string[]>
 }
 
-/** a, b.txt, d/, d/e/, d/e/f, d/g.txt, link to d/g.txt, linked to d/e. */
+/** Makes a, b.txt, d/, d/e/, d/e/f, d/g.txt, link to d/g.txt, linked to d/e. */
 function plant(): string {
   const root = scratch()
   fs.mkdirSync(join(root, 'd/e'), { recursive: true })
@@ -25,7 +26,7 @@ function plant(): string {
 
 let markers = 0
 
-/** @param at where a marker is told, whatever is ignored */
+/** @param at a directory in which a marker is told, whatever is ignored */
 async function followed(
   root: string,
   options: ChokidarOptions = {},
@@ -50,7 +51,7 @@ async function followed(
   }
   const followed: Followed = {
     watcher,
-    // What waits to come back is told before a marker that has gone later.
+    // Events that wait for an entry to come back are told before the unlink of a later marker.
     async told() {
       const marker = join(at, `marker${markers++}`)
       const name = relative(root, marker)
@@ -74,7 +75,7 @@ async function firstOf(
   const events: string[] = []
   const watcher = library.watch(paths, options)
   watcher.on('all', (event, path, stats) => {
-    // What was made just now may be told to have changed.
+    // A file that was just made may be told as changed.
     if (event === 'change') return
     events.push([event, path, stats === undefined ? '' : `${stats.isDirectory()} ${stats.size}`].join(' '))
   })
@@ -118,7 +119,7 @@ describe('what is there, as chokidar tells it', () => {
     const [paths, options] = asked(plant())
     const own = chokidar as unknown as { watch: typeof watch }
     const [ours, theirs] = [await firstOf({ watch }, paths, options), await firstOf(own, paths, options)]
-    // Whether there are stats is chokidar's affair, unless they are asked for.
+    // chokidar decides if there are stats, unless the options ask for them.
     const withoutStats = (events: string[]) => [
       ...new Set(events.map((each) => each.split(' ').slice(0, 2).join(' '))),
     ]

@@ -1,4 +1,4 @@
-// What changes are to their paths: pure.
+// The conversion of changes to events of paths: a pure function.
 import { expect, test } from 'vitest'
 import { eventsOf } from '../../src/chokidar/events.ts'
 import { IN_CLOSE_WRITE, IN_CREATE, IN_MODIFY, IN_MOVED_TO } from '../../src/inotify/constants.ts'

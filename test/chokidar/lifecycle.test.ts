@@ -1,4 +1,4 @@
-// inotify-bridge/chokidar: what is added, unwatched and closed at any moment, and who listens.
+// inotify-bridge/chokidar: adding, unwatching and closing at any moment, and listeners.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'

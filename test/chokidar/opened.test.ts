@@ -75,7 +75,7 @@ test.each<ChokidarOptions>([
     await expect.poll(() => seen.has('add last')).toBe(true)
     const told = () => [...seen].filter((event) => !event.endsWith('last')).sort()
     await expect.poll(told).toEqual(expected)
-    // One too many comes later: theirs waits for 'unlink' by a timer.
+    // A surplus event comes later: chokidar waits for 'unlink' by a timer.
     await sleep(150)
     return told()
   })

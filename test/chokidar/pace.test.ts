@@ -1,4 +1,4 @@
-// When files are told: pure, but for timers, which are the test's.
+// The times at which files are told: pure but for timers, which are the test's.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { settingsOf } from '../../src/chokidar/options.ts'
 import { Pace } from '../../src/chokidar/pace.ts'
@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 function pacing(options: Parameters<typeof settingsOf>[0] = {}) {
   const told: string[] = []
   const pace = new Pace(settingsOf(options), (event, path) => void told.push(`${event} ${path}`))
-  /** What is told within so many ms. */
+  /** Returns the events of the next ms. */
   const within = (ms: number) => {
     vi.advanceTimersByTime(ms)
     return told.splice(0)

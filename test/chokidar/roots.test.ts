@@ -1,4 +1,4 @@
-// Roots that go, come and are replaced: each is told once, by whichever root tells of it.
+// Roots that go, come and are replaced: each change is told once, by any of the roots that cover it.
 import * as fs from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,7 +16,10 @@ async function following(base: string, paths: string | string[], options: Chokid
     await expect.poll(() => events.length).toBeGreaterThanOrEqual(count)
     return events.splice(0).sort()
   }
-  /** Until these are what was told last of their paths. What was renamed away and back may be told to go and come once more: its event was on the way. With `atomic` a file is a 'change' then. */
+  /**
+   * Waits until these are the last events of their paths. A path that was renamed away and back may go and
+   * come once more, because its event was on the way. With `atomic` that is a 'change' of a file.
+   */
   const becomes = async (...expected: string[]) => {
     const latest = () => {
       const states = events.map((line) => line.replace(/^change /, 'add '))

@@ -1,5 +1,5 @@
-// Runs in a mount namespace of its own: what is watched through a FUSE mount is changed behind it, of which no event tells; what inotify-bridge/chokidar and chokidar say of that
-// is printed as JSON.
+// Runs in a mount namespace of its own. Changes entries behind a FUSE mount, without any event in the mount.
+// Prints as JSON the events of inotify-bridge/chokidar and chokidar.
 //
 //   unshare -m node silent.mjs DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import chokidar from 'chokidar'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/chokidar.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/chokidar.ts')} */
 const bridge = await import(join(import.meta.dirname, '../../dist/chokidar.js'))
 const [behind, mount] = [join(base, 'behind'), join(base, 'mount')]
 mkdirSync(join(behind, 'd'), { recursive: true })

@@ -1,4 +1,4 @@
-// The root of all directories, and what is named from it.
+// The root of the file system, and paths from it.
 import * as fs from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ChokidarOptions, watch } from '../../src/entries/chokidar.ts'

@@ -1,4 +1,5 @@
-// A link that is replaced in a deployment: 'change' once for one that leads to a file, and 'unlinkDir' and 'addDir', or neither, for one that leads to a directory.
+// A link that a deployment replaces: 'change' once for a link to a file. For a link to a directory
+// 'unlinkDir' and 'addDir', or neither.
 import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -28,7 +29,7 @@ test.for(cases)('$how, polled: $usePolling, followed: $followSymlinks, from a $f
     }
   }
   symlinkSync('../store/0', at('conf/l'))
-  // For the clock that stamps files: what was done before is long ago.
+  // The clock that stamps files must be past all that was done above.
   await new Promise((resolve) => setTimeout(resolve, 60))
   const { usePolling, followSymlinks } = it
   const watcher = chokidar.watch(at('conf'), {
@@ -49,7 +50,7 @@ test.for(cases)('$how, polled: $usePolling, followed: $followSymlinks, from a $f
     symlinkSync('../store/1', made)
     renameSync(made, at('conf/l'))
   }
-  // Behind all of it, and so much later that nothing is left.
+  // Waits for a later change, so that all events before have come.
   const isOver = async (name: string) => {
     writeFileSync(at(`conf/${name}`), '')
     await expect.poll(() => told, { timeout: 20_000, interval: 5 }).toContain(`add ${name}`)
@@ -60,7 +61,7 @@ test.for(cases)('$how, polled: $usePolling, followed: $followSymlinks, from a $f
   const ofLink = told.filter((each) => each.endsWith(' l')).map((each) => each.split(' ')[0])
   const isFile = !followSymlinks || (it.from === 'file' && it.to === 'file')
   if (isFile) expect(ofLink).toEqual(['change'])
-  // Whoever counts finds one of them there.
+  // The events count up to one entry.
   const count = (event: string) => ofLink.filter((each) => each === event).length
   const [from, to] = [it.from, it.to].map((kind) => Number(followSymlinks && kind === 'directory'))
   expect(count('addDir') - count('unlinkDir'), `${told}`).toBe((to as number) - (from as number))

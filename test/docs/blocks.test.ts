@@ -1,4 +1,5 @@
-// What the docs' blocks say compiles, or can be read, and their command lines are right usage. run.test.ts runs them.
+// Checks that the docs' blocks compile or can be read, and that their command lines are right usage.
+// run.test.ts runs them.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,11 +15,11 @@ const inLanguage = (language: string) => blocks.filter((block) => block.language
 const at = ({ page, line }: { page: string; line: number }) => `${page}:${line}`
 
 test('each block says what it is written in', () => {
-  // ts: declarations, which TypeDoc has written.
+  // ts: declarations that TypeDoc has written.
   const known = ['console', 'ini', 'js', 'mermaid', 'sh', 'text', 'ts', 'yaml']
   expect(blocks.filter(({ language }) => !known.includes(language)).map(at)).toEqual([])
   expect(inLanguage('ts').filter(({ page }) => !page.startsWith('docs/api/'))).toEqual([])
-  // One that is set off by spaces alone would not be looked at.
+  // A block that is marked by spaces alone would not be checked.
   expect(PAGES.filter((page) => /\n\n {4}\S/.test(proseOf(page)))).toEqual([])
 })
 
@@ -34,7 +35,7 @@ test('each mark belongs to a block, and its text is in it', () => {
 test('JavaScript compiles, and fits the declarations that are shipped', () => {
   const scripts = inLanguage('js')
   expect(scripts.length).toBeGreaterThan(15)
-  // Named by where they are, and on the same lines as there, so that what the compiler complains of is found.
+  // Names the files by page and line, and keeps the lines' numbers, so that the compiler's errors are found.
   const files = scripts.map(({ page, line, text }) => [
     `${page.replaceAll('/', '_')}_${line}.mjs`,
     '\n'.repeat(line) + text,

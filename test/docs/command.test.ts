@@ -31,7 +31,7 @@ test.each([
   (name, { help }) => {
     const flagsIn = (text: string) => text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
     const rows = tableAfter(`\n## ${name}\n`)
-    // In --help they begin a line, alone or with others, and their text is some columns to the right.
+    // Options begin a line of --help, alone or with others, and their text follows some columns to the right.
     const listed = (help.match(/^ +(?:-\w, )?--[a-z].*?(?= {2}|$)(?: {3}--\S+)*/gm) ?? []).flatMap(flagsIn)
     expect(listed.length).toBeGreaterThan(1)
     const named = rows.flatMap(({ first, others }) => flagsIn(`${first} ${others}`))

@@ -7,12 +7,12 @@ import { UsageError } from '../../src/cli/shared/option.ts'
 import { watchCommand } from '../../src/cli/watch/watch.ts'
 import type { Block } from './pages.ts'
 
-/** A line of a shell's block, or one behind the `$` of a console's, without its comment. */
+/** A line of a shell's block, or a line after the `$` of a console's, without its comment. */
 export interface CommandLine {
   text: string
-  /** The page, and the line in it. */
+  /** The page, and the line in the page. */
   where: string
-  /** Why it cannot be run; undefined if it can. */
+  /** The reason why the line cannot be run, or undefined. */
   notRun: string | undefined
 }
 
@@ -26,7 +26,9 @@ export function commandLinesOf({ language, text, page, line, marks }: Block): Co
   })
 }
 
-/** The words that follow `inotify-bridge` in each command of a line: quotes are taken off, nothing is expanded. */
+/**
+ * Returns the words after `inotify-bridge` in each command of a line. Removes quotes, and expands nothing.
+ */
 export function ownCommandsIn(line: string): string[][] {
   const commands: string[][] = [[]]
   for (const [word] of line.matchAll(/'[^']*'|"[^"]*"|[|&;]+|[^\s'"|&;]+/g)) {
@@ -36,7 +38,7 @@ export function ownCommandsIn(line: string): string[][] {
   return commands.flatMap(([program, ...words]) => (program === 'inotify-bridge' ? [words] : []))
 }
 
-/** Throws what the command would say was wrong usage. Nothing is done. */
+/** Throws the usage error of the command, if there is one. Runs nothing. */
 export async function expectRightUsage([command = '', ...args]: string[]): Promise<void> {
   switch (command) {
     case 'mirror':
@@ -46,7 +48,7 @@ export async function expectRightUsage([command = '', ...args]: string[]): Promi
     case 'reload':
       return void readReloadArguments(args)
     case 'watch': {
-      // Whether it is one is found out before it looks whether it is to end.
+      // `watch` checks its usage before it sees that its signal is aborted.
       const ended = await watchCommand.run(args, AbortSignal.abort('ended')).catch((error) => error)
       if (ended instanceof UsageError) throw ended
       return

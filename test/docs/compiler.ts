@@ -17,12 +17,12 @@ const compilerOptions = {
   skipLibCheck: true,
 }
 
-/** What the compiler complains of in files of a user who has installed the package; '' if nothing. */
+/** Returns the compiler's errors in files of a user who has installed the package, or ''. */
 export function complaintsOf(files: Record<string, string>): string {
   const folder = scratch()
   installIn(folder)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  // Among them what a user has as well: npm's packages of types.
+  // npm's packages of types are there, as a user has them.
   symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
   writeFileSync(
     join(folder, 'tsconfig.json'),
@@ -31,7 +31,7 @@ export function complaintsOf(files: Record<string, string>): string {
   return spawnSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' }).stdout
 }
 
-/** What the docs' blocks import: this package, and the watchers that it is compared with. */
+/** Installs the imports of the docs' blocks: this package, and the watchers that the docs compare with it. */
 export function installIn(folder: string): void {
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(ROOT, join(folder, 'node_modules/inotify-bridge'))

@@ -1,4 +1,5 @@
-// docs/kubernetes.md: what it shows is what the examples have, and its lines of kubectl and systemd are tried as far as they can be without a cluster.
+// docs/kubernetes.md: compares its manifests with those of the examples, and tries its lines of kubectl and
+// systemd as far as possible without a cluster.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

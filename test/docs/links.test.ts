@@ -1,16 +1,16 @@
-// What the docs name is there: each test, each page that they link to, and the heading in it.
+// Checks that the docs name things that exist: tests, linked pages, and the headings in them.
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { anchorsOf, PAGES, proseOf, ROOT } from './pages.ts'
 
-/** Where the links of a page lead, as they are written. */
+/** Returns the targets of a page's links, as they are written. */
 function linksOf(page: string): string[] {
   const text = proseOf(page).replaceAll(/`[^`]*`/g, '')
   return [...text.matchAll(/\]\(([^()\s]+)\)/g)].map(([, to]) => to as string)
 }
 
-/** What is wrong with a link; undefined if nothing is. */
+/** Returns the fault of a link, or undefined. */
 function faultOf(page: string, to: string): string | undefined {
   if (to.startsWith('https://')) return undefined
   const [path = '', anchor] = to.split('#')
@@ -32,7 +32,7 @@ test.each(PAGES)('%s: what it links to is there, the heading too', (page) => {
 
 test.each(PAGES)('%s: every test that it names is there', (page) => {
   const named = proseOf(page).matchAll(/(?<!\*\.)\b[a-z_]+(?:\/[a-z_]+)*\.test\.ts/g)
-  // Below test/, or as whoever is in examples/ would look for it.
+  // The files are below test/, or relative as a reader in examples/ would look for them.
   const files = [...named].map(([name]) => (name.startsWith('test/') ? name : `test/${name}`))
   const missing = files.filter((file) => !existsSync(join(ROOT, file)))
   expect(missing).toEqual([])

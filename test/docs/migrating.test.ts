@@ -1,4 +1,5 @@
-// The table in docs/migrating.md is measured: each watcher is shown its steps, and has to tell of them what the table says.
+// Measures the table in docs/migrating.md: each watcher sees the steps, and must tell the changes that the
+// table says.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -27,7 +28,7 @@ const [head = [], ...rows] = [
     .map((cell) => cell.trim()),
 )
 
-/** By the step's name in the table; `outside` is a directory of the same filesystem. */
+/** The steps by their names in the table. `outside` is a directory of the same filesystem. */
 const STEPS: Record<string, (directory: string, outside: string) => void> = {
   '`a` is made': (directory) => writeFileSync(join(directory, 'a'), ''),
   '`a` is written': (directory) => appendFileSync(join(directory, 'a'), 'text'),
@@ -56,7 +57,7 @@ require('@parcel/watcher').subscribe(directory, (_, events) => {
 
 type Tell = (what: string) => void
 
-/** Resolves when changes made from then on are told. */
+/** Each resolves when later changes are told. */
 const WATCHERS: Record<string, (directory: string, tell: Tell) => Promise<void>> = {
   async 'fs.watch'(directory, tell) {
     const watcher = fsWatch(directory, (type, name) => tell(`${type} ${name}`))
@@ -69,7 +70,8 @@ const WATCHERS: Record<string, (directory: string, tell: Tell) => Promise<void>>
     await once(watcher, 'ready')
   },
   async '@parcel/watcher'(directory, tell) {
-    // A process of its own: now and then its subscribe() never returns (two of its threads wait for each other), and nothing else runs then.
+    // subscribe() runs in a process of its own: now and then it never returns, because two of its threads
+    // wait for each other, and blocks its process.
     for (let isReady = false; !isReady; ) {
       const child = spawn(process.execPath, ['-e', PARCEL, directory], { cwd: import.meta.dirname })
       onTestFinished(() => void child.kill('SIGKILL'))
@@ -127,7 +129,7 @@ for (const [name, start] of Object.entries(WATCHERS)) {
       for (const [step = '', ...cells] of rows) {
         const cell = cells[head.indexOf(name) - 1] ?? ''
         STEPS[step]?.(directory, outside)
-        // What is told too much, or too late, is in the way of the next step.
+        // Changes that are wrong or late would disturb the next step.
         await expect
           .poll(() => [...told].sort(), { timeout: 10_000, message: step })
           .toEqual(

@@ -12,7 +12,7 @@ const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .flatMap(({ name }) => markdownIn(`examples/${name}`))
 
-/** The pages that users and contributors read, by their paths below the repository's root. */
+/** The pages for users and contributors, by their paths below the repository's root. */
 export const PAGES = [
   ...markdownIn('.'),
   ...markdownIn('docs'),
@@ -25,10 +25,10 @@ export function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
 
-/** A fenced block, and what is said of it in comments right before it: `<!-- not run: why -->`. */
+/** A fenced block, and the comments right before it: `<!-- not run: why -->`. */
 export interface Block {
   page: string
-  /** Of the fence, from 1. */
+  /** The line of the fence, from 1. */
   line: number
   language: string
   text: string
@@ -37,17 +37,18 @@ export interface Block {
 
 export interface Mark {
   /**
-   * 'not run': it cannot be. 'goes on': it ends by no means but a signal, and `reason` names the directory in which something happens meanwhile.
+   * 'not run': the block cannot be run. 'goes on': only a signal ends the command, and `reason` names the
+   * directory that changes meanwhile.
    */
   kind: 'not run' | 'goes on'
-  /** Of a command line: only what contains this text. */
+  /** The text that selects command lines of the block. */
   where: string | undefined
   reason: string
 }
 
 const MARK = /^<!-- (not run|goes on)(?: where `(.+)`)?: (.+) -->$/
 
-/** The fenced blocks of a page. */
+/** Returns the fenced blocks of a page. */
 export function blocksOf(page: string): Block[] {
   const lines = textOf(page).split('\n')
   const blocks: Block[] = []
@@ -72,12 +73,12 @@ export function blocksOf(page: string): Block[] {
   return blocks
 }
 
-/** A page without its fenced blocks, whose lines are empty. */
+/** Returns a page with empty lines in place of its fenced blocks. */
 export function proseOf(page: string): string {
   return textOf(page).replace(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replace(/[^\n]/g, ''))
 }
 
-/** The anchors of a page's headings, as GitHub makes them, and those that it has itself. */
+/** Returns the anchors of a page: GitHub's of its headings, and its own. */
 export function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of proseOf(page).matchAll(/^#+ (.+)$/gm)) {

@@ -1,4 +1,5 @@
-// The docs' blocks are run, as a reader would: JavaScript as a module of its own, commands a line each. Those of README.md always.
+// Runs the docs' blocks as a reader would: JavaScript as a module of its own, commands a line each. The
+// blocks of README.md are always run.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,29 +14,29 @@ import { blocksOf, PAGES } from './pages.ts'
 const pages = isLong ? PAGES : ['README.md']
 const blocks = pages.flatMap(blocksOf)
 
-/** What a command says that goes on until it is ended: it does what it is to do. */
+/** The output of a command that has begun its work and goes on until it is ended. */
 const UNDER_WAY = /Watches established|^ready: |^mirroring |^listening/m
 
-/** Has a script read by a shell in a namespace that has the directories which the docs name. See stage.sh. */
+/** Runs a script with a shell in a namespace that has the directories named in the docs. See stage.sh. */
 function onStage(script: string, files: Record<string, string>, changing = ''): Program {
   const here = scratch()
   installIn(here)
   mkdirSync(join(here, 'bin'))
-  // As npm does it.
+  // npm makes the same link.
   writeFileSync(join(here, 'bin/inotify-bridge'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
   chmodSync(join(here, 'bin/inotify-bridge'), 0o755)
   for (const [name, text] of Object.entries({ ...files, script })) writeFileSync(join(here, name), text)
   const stage = join(import.meta.dirname, 'stage.sh')
-  // With ports of its own, and processes that end with the first.
+  // The namespace has ports of its own, and its processes end with the first.
   const namespace = ['-rmnpf', '--mount-proc', '--kill-child']
   return new Program('unshare', [...namespace, 'sh', stage, join(here, 'script'), changing], {
     cwd: here,
-    // Where the machine has certificates of its own, they are not on the stage.
+    // Certificates of the machine are not on the stage.
     environment: { NODE_EXTRA_CA_CERTS: '' },
   })
 }
 
-/** Waits until it has ended well, or does what it is to do for as long as it runs. */
+/** Waits until the program has ended with exit code 0, or does the work that it does until it is ended. */
 async function expectWell(run: Program, isUnderWay: () => boolean): Promise<void> {
   let end: { code: number | null } | undefined
   run.ended().then((it) => {

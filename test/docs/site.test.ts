@@ -63,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)(
 
     test.each(['setIgnore', 'IN_MOVED_TO', 'KATA_LIMITS', 'EXDEV'])('the search finds %s', async (word) => {
       await page.evaluate(`document.querySelector('#tsd-search-trigger').click()`)
-      // It loads its index when it is opened.
+      // The search loads its index when it is opened.
       const status = `document.querySelector('#tsd-search-status').textContent.trim()`
       await expect.poll(() => page.evaluate(status)).toBe('')
       await page.evaluate(`document.querySelector('#tsd-search-input').focus()`)

@@ -1,4 +1,5 @@
-// examples/dev-servers: the real programs, as npm has them, each as it is and with inotify-bridge/register in NODE_OPTIONS.
+// examples/dev-servers: the real programs from npm, each unchanged and with inotify-bridge/register in
+// NODE_OPTIONS.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -10,10 +11,10 @@ import { exampleText } from './manifests.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const PROGRAMS = ['vite', 'next', 'webpack', 'webpack-dev-server', 'tsc', 'nodemon']
-// EDITS=20 plays as many as the page has.
+// EDITS=20 plays as many edits as the page.
 const EDITS = Number(process.env.EDITS ?? 5)
 
-/** What each line of show.mjs --json says; times in ms. */
+/** A line of show.mjs --json; times in ms. */
 interface Shown {
   program: string
   edits: number
@@ -33,7 +34,7 @@ const needs = 'dist, npm ci --prefix examples'
 const hasAll = existsSync(MAIN) && existsSync(join(EXAMPLES, 'node_modules/next'))
 
 describe.skipIf(!hasAll)(`run (needs ${needs})`, () => {
-  // Each takes seconds, Next half a minute.
+  // Each program takes seconds, and Next half a minute.
   test.for(isLong ? PROGRAMS : ['vite'])(
     '%s rebuilds on a silent mount, where it does not by its own watcher, and elsewhere as soon as by that',
     async (name, { skip }) => {
@@ -50,7 +51,7 @@ describe.skipIf(!hasAll)(`run (needs ${needs})`, () => {
         isOwnRebuilt: false,
       })
       expect(silent.bound).toBeGreaterThanOrEqual(10 * silent.p50)
-      // By turns, on a machine that does something else as well: the page has what it is on one that does not.
+      // The machine is busy and the programs take turns: the page has the figures of an idle one.
       expect(ordinary.ours).toBeLessThan(3 * ordinary.own + 100)
     },
   )

@@ -1,5 +1,6 @@
-// The image without Docker and a registry: the Dockerfile's own instructions are carried out in a scratch directory, and each command runs in what they
-// make as the manifests have it: another user, no capability, a read-only root, no further privileges, the system calls that a runtime allows.
+// The image without Docker and a registry: this test carries the Dockerfile's instructions out in a scratch
+// directory. Each command then runs there as the manifests say: as another user, without capabilities, with a
+// read-only root, without further privileges, with a runtime's system calls.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -28,7 +29,7 @@ import { exampleText } from './manifests.ts'
 const CHECKOUT = join(import.meta.dirname, '../..')
 const isRoot = process.getuid?.() === 0
 
-/** The Dockerfile's instructions: the keyword, and what follows it. */
+/** The Dockerfile's instructions: the keyword, and the rest of the line. */
 const instructions = exampleText('kubernetes/Dockerfile')
   .replaceAll(/^#.*\n/gm, '')
   .replaceAll('\\\n', ' ')
@@ -48,7 +49,7 @@ const node = '/usr/local/bin/node'
 const command = `/usr/local/bin/${JSON.parse(lastStage('ENTRYPOINT'))[0]}`
 const installed = '/opt/inotify-bridge'
 
-/** Copies what .dockerignore lets through: a list of what is needed, less what is built there. */
+/** Copies the files that .dockerignore lets through: the needed ones, without those that the build makes. */
 function makeContext(): void {
   const lines = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8').split('\n')
   const without = lines
@@ -59,7 +60,7 @@ function makeContext(): void {
     cpSync(join(CHECKOUT, name), join(context, name), { recursive: true, filter })
 }
 
-/** What npm would do, from what this checkout has: LONG=1 has npm itself do it. */
+/** Imitates npm with files of this checkout. With LONG=1, npm itself runs. */
 const NPM = `#!/bin/sh -e
 case $* in
 'ci --ignore-scripts') ln -s ${CHECKOUT}/node_modules node_modules ;;
@@ -68,7 +69,7 @@ case $* in
 *) exit 1 ;;
 esac`
 
-/** Carries out the first stage. Its directories /src and /image are beneath `folder`. */
+/** Carries out the first stage. Its directories /src and /image are below `folder`. */
 function build(): void {
   const tools = join(folder, 'tools')
   mkdirSync(tools)
@@ -96,19 +97,22 @@ function build(): void {
   }
 }
 
-/** A file of this machine at the same path. */
+/** Copies a file of this machine to the same path. */
 function bring(file: string): void {
   mkdirSync(dirname(inRoot(file)), { recursive: true })
   cpSync(realpathSync(file), inRoot(file))
 }
 
-/** What distroless/cc has of glibc and libstdc++: the libraries that node names, and their loader. */
+/**
+ * Copies the libraries that distroless/cc has from glibc and libstdc++: those that node names, and their
+ * loader.
+ */
 function bringLibraries(): void {
   const listed = execFileSync('ldd', [process.execPath], { encoding: 'utf8' })
   for (const [, path = ''] of listed.matchAll(/(?:=> |^\s*)(\/\S+)/gm)) bring(path)
 }
 
-/** A ConfigMap's volume as the kubelet makes it, seen at /source: belongs to root, everybody may read. */
+/** A ConfigMap's volume like the kubelet's, at /source: owned by root, readable for all. */
 const volume = join(folder, 'volume')
 let version = 0
 function publish(text: string): void {
@@ -119,7 +123,9 @@ function publish(text: string): void {
   renameSync(join(volume, '..data_tmp'), join(volume, '..data'))
 }
 
-/** A container of the image, with what a runtime mounts; /target is an emptyDir, all else cannot be written. */
+/**
+ * Runs a container of the image with a runtime's mounts. /target is an emptyDir, and all else is read-only.
+ */
 function container(args: string[], program = [command]): Program {
   const mounts = `
     mount --bind "$1" "$1"
@@ -136,7 +142,7 @@ function container(args: string[], program = [command]): Program {
     exec "$restricted" "$root" "$@"`
   const namespaces = ['-mpf', '--propagation', 'private', '--kill-child']
   const words = [root, volume, compile('restricted'), ...program, ...args]
-  // Where this machine has certificates of its own, they are not in there.
+  // Certificates of this machine are not in the container.
   const environment = { NODE_EXTRA_CA_CERTS: '' }
   return new Program('unshare', [...namespaces, 'sh', '-ec', mounts, 'sh', ...words], { environment })
 }
@@ -179,7 +185,7 @@ describe.skipIf(!isRoot)(`the sidecar's image${isRoot ? '' : ' (needs root)'}`, 
     const rollout = ['--rollout', 'Deployment/web', '--namespace', 'shop']
     const { code, stderr } = await container(['reload', '--once', '/source', ...rollout]).ended()
     expect(code).toBe(1)
-    // Else it is the service account that is not there.
+    // Otherwise the service account is missing.
     if (isLong) expect(stderr).not.toContain('npm install')
     else expect(stderr).toContain('npm install @kubernetes/client-node@1')
   })

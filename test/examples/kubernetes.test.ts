@@ -1,4 +1,5 @@
-// What examples/kubernetes adds to a pod, as kubectl applies it. manifests.test.ts has what is asked of all manifests.
+// The additions of examples/kubernetes to a pod, as kubectl applies them. manifests.test.ts checks the rules
+// for all manifests.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -73,7 +74,7 @@ describeEach(SIDECARS, (file) => {
   })
 })
 
-/** A container with the lists that kubectl merges in an order of their own. */
+/** Sorts the lists of a container that kubectl merges in an order of its own. */
 const ordered = ({ volumeMounts = [], ...container }: Container) => ({
   ...container,
   volumeMounts: volumeMounts.toSorted((a, b) => a.mountPath.localeCompare(b.mountPath)),
@@ -118,7 +119,7 @@ describeEach([RUN], (file) => {
     const [copier, program] = containers as [Container, Container]
     const [given] = podIn(GIVEN).containers as [Container]
     const [, from, to] = /^fs\.copyFileSync\('(.*)', '(.*)'\)$/.exec(copier.command?.[2] ?? '') ?? []
-    // image.test.ts has it there.
+    // image.test.ts checks that the file is there.
     expect(from).toBe('/opt/inotify-bridge/build/Release/inotify_bridge_run')
     expect(program.command).toEqual([to, '--'])
     expect(program.args).toEqual(['envoy', ...(given.args ?? [])])

@@ -47,10 +47,10 @@ describeEach(MANIFESTS, (file) => {
         expect(() => parse(args)).not.toThrow()
         continue
       }
-      // In a directory of which it says that it is not there: wrong usage would be exit code 2.
+      // The command says that its directory is missing: wrong usage would be exit code 2.
       const here = scratch()
       const run = new Run([command, ...args.map((word) => (word.startsWith('/') ? join(here, word) : word))])
-      // Or of a program.
+      // `run` says that its program is missing.
       const code = command === 'run' ? 127 : 1
       expect(await run.ended()).toMatchObject({ code, stderr: expect.stringContaining('ENOENT') })
     }
@@ -74,7 +74,7 @@ describeEach(MANIFESTS, (file) => {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
         seccompProfile: { type: 'RuntimeDefault' },
-        // To mount takes root and a capability: --in-place.
+        // Mounting needs root and a capability: --in-place.
         ...(file === 'kubernetes/in-place-patch.yaml'
           ? {}
           : { runAsNonRoot: true, allowPrivilegeEscalation: false }),

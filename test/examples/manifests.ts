@@ -63,15 +63,15 @@ const isWhole = (file: string) => !isComponent(file) && /^kind:/m.test(exampleTe
 /** The files that are applied as they are, of every example: 'rollout/manifest.yaml'. */
 export const FILES = files.filter(isWhole)
 
-/** A kustomization by its directory, and a patch of Envoy's pod by its file: what they come to, kubectl says. */
+/** A kustomization by its directory, and a patch of Envoy's pod by its file: kubectl renders them. */
 export const RENDERED = files
   .filter((file) => !isWhole(file) && !isComponent(file))
   .map((file) => (basename(file) === 'kustomization.yaml' ? dirname(file) : file))
 
-/** Those of them that have a pod with a command line of inotify-bridge. */
+/** Those with a pod that has a command line of inotify-bridge. */
 export const MANIFESTS = [...FILES.filter((file) => /inotify-bridge:/.test(exampleText(file))), ...RENDERED]
 
-/** Before 1.21 it has no components, and no --patch-file. */
+/** kubectl before 1.21 has neither components nor --patch-file. */
 function mayRender(): boolean {
   const { stdout } = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' })
   const [, minor = '0'] = /"gitVersion": "v1\.(\d+)/.exec(stdout ?? '') ?? []
@@ -127,7 +127,7 @@ export function linesOf({ image, command, args = [] }: Container): string[][] {
   const entry = command ?? (/\/inotify-bridge:/.test(image) ? ['inotify-bridge'] : [])
   if (entry[0] === 'inotify-bridge') return [[...entry.slice(1), ...args]]
   if (entry[0]?.endsWith('/inotify_bridge_run')) return [['run', ...entry.slice(1), ...args]]
-  // A shell's script: without quotes in what is of interest here, up to the next of its operators.
+  // A shell's script. The words that matter here have no quotes, and end at the shell's next operator.
   const scripts = [...(command ?? []), ...args].flatMap((word) => [
     ...word.matchAll(/inotify-bridge ([^|;&\n]+)/g),
   ])

@@ -1,6 +1,9 @@
 import type { Manifest } from './manifests.ts'
 
-/** What of a value has been read, by its path. The validators read what they know and pass over the rest, as the API server does. */
+/**
+ * Records the paths of the values that are read. The validators read the fields that they know and pass over
+ * the rest, as the API server does.
+ */
 function watched<T>(value: T, path: string, read: Set<string>): T {
   if (typeof value !== 'object' || value === null) return value
   return new Proxy(value, {
@@ -21,7 +24,7 @@ function pathsOf(value: unknown, path: string): string[] {
   ])
 }
 
-/** Returns what is wrong with a manifest: not of the schema, or unknown to it. */
+/** Returns the faults of a manifest: fields that do not fit the schema, and unknown fields. */
 export async function faultsOf(manifest: Pick<Manifest, 'apiVersion' | 'kind'>): Promise<string[]> {
   const { apiVersion, kind } = manifest
   const models = apiVersion.startsWith('monitoring.coreos.com')
@@ -30,7 +33,7 @@ export async function faultsOf(manifest: Pick<Manifest, 'apiVersion' | 'kind'>):
   const { [kind]: Model } = await import(`${models}/${apiVersion}/${kind}`)
   const read = new Set<string>()
   try {
-    // By itself it would validate a copy.
+    // A direct call of validate() would validate a copy.
     Model.prototype.validate.call(watched(manifest, '', read))
   } catch (error) {
     return [String(error)]

@@ -1,4 +1,5 @@
-// Each example is run as its page says, and what it prints is compared with what it is to show. What it lacks here it says itself.
+// Runs each example as its page says, and compares the output with the expected one. An example prints itself
+// what it lacks here.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { exampleText } from './manifests.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 
-/** What must be printed: all of these, in this order, and nothing of `never`. */
+/** The output of each example: all of `lines`, in this order, and nothing of `never`. */
 const SHOWN: Record<string, { lines: RegExp[]; never?: RegExp }> = {
   'envoy-exdev': {
     lines: [
@@ -67,7 +68,7 @@ const SHOWN: Record<string, { lines: RegExp[]; never?: RegExp }> = {
   },
 }
 
-/** manifests.test.ts and dev_servers.test.ts have these; the last is npm's. */
+/** manifests.test.ts and dev_servers.test.ts test these; the last is npm's. */
 const OTHERS = new Set(['kubernetes', 'dev-servers', 'node_modules'])
 
 const folders = readdirSync(EXAMPLES, { withFileTypes: true })
@@ -80,13 +81,13 @@ test('there are these, each with its manifest and a page of at most 25 lines tha
     const page = exampleText(`${name}/README.md`)
     expect(page.split('\n').length, name).toBeLessThanOrEqual(26)
     expect(page).toContain(`node examples/${name}/show.mjs`)
-    // The patch of kata-configmap is a link, which npm does not pack: the page names the file that it leads to.
+    // The patch of kata-configmap is a link, which npm does not pack: the page names the target of the link.
     expect(page).toMatch(/\((manifest|\.\.\/kubernetes\/mirror-patch)\.yaml\)/)
     expect(existsSync(join(EXAMPLES, name, 'manifest.yaml'))).toBe(true)
   }
 })
 
-/** A run of an example, and what is in the directory where it makes its own. */
+/** Runs an example, with a directory for the directories that the example makes. */
 function show(name: string, environment: NodeJS.ProcessEnv = {}) {
   const here = scratch()
   const run = new Program(process.execPath, [join(EXAMPLES, name, 'show.mjs')], {
@@ -114,7 +115,7 @@ describe.skipIf(!existsSync(MAIN))('run (needs dist)', () => {
 
   test('one that is ended in its midst takes with it what it has made and started', async ({ skip }) => {
     const { run, here, leftovers } = show('rollout')
-    // `reload`, of a directory in there.
+    // `reload` is under way for a directory in there.
     const isUnderWay = () => processesWith(here).length > 0
     await expect.poll(() => isUnderWay() || /^skipped/.test(run.stdout), PATIENCE).toBe(true)
     if (!isUnderWay()) skip(run.stdout.trim())

@@ -1,8 +1,12 @@
-/** What one who is told of changes believes to be there: each change is applied by itself. */
+/** A consumer of changes: applies each change by itself. */
 export class Believed {
   /** @type {Set<string>} */
   paths = new Set()
-  /** What has been told to be written, or to be there. @type {Set<string>} */
+  /**
+   * The paths that were told as written or as created.
+   *
+   * @type {Set<string>}
+   */
   written = new Set()
 
   /** @param {import('../../dist/index.js').Change[]} changes */

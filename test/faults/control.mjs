@@ -1,4 +1,4 @@
-// Switches the faults of test/native/faults.c on and off: the other end of its struct control.
+// Switches the faults of test/native/faults.c on and off: the other side of its struct control.
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 
 const HEAD = 24
@@ -6,7 +6,7 @@ const COUNT = 20
 const FAILED = 16
 const NAME_BYTES = 24
 const CALL_BYTES = NAME_BYTES + 4
-/** Of the file. */
+/** The size of the file. */
 export const CONTROL_BYTES = HEAD + 64 * CALL_BYTES
 
 export class Control {
@@ -14,7 +14,7 @@ export class Control {
   /** @type {string[]} */
   #names = []
 
-  /** @param {string} path what FAULTS names, and the process has been started with */
+  /** @param {string} path the file that FAULTS names, with which the process was started */
   constructor(path) {
     this.#fd = openSync(path, 'r+')
     this.stop()
@@ -26,13 +26,13 @@ export class Control {
     }
   }
 
-  /** The calls that can be made to fail. */
+  /** The calls that can fail. */
   get names() {
     return this.#names
   }
 
   /**
-   * From now on a call fails: all but the first `skip`, `most` of them.
+   * Makes a call fail from now on: not the first `skip` calls, but the next `most`.
    *
    * @param {string} call
    * @param {number} errno
@@ -46,13 +46,17 @@ export class Control {
     this.#write(0, index)
   }
 
-  /** No call fails any more. Returns how many have. */
+  /** Ends the failing. Returns the number of calls that have failed. */
   stop() {
     this.#write(0, -1)
     return this.#number(FAILED)
   }
 
-  /** How often the addon has made a call. @param {string} call */
+  /**
+   * Returns how often the addon has made a call.
+   *
+   * @param {string} call
+   */
   made(call) {
     return this.#number(HEAD + this.#names.indexOf(call) * CALL_BYTES + NAME_BYTES)
   }

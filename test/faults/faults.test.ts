@@ -1,5 +1,5 @@
-// The table of docs/faults.md, played: each call fails in each way, and the answer is one of those that the table has. The calls are made to fail by
-// test/native/faults.c, in a process of their own for each scenario.
+// Plays the table of docs/faults.md: each call fails in each way, and the answer must be one of the table's.
+// test/native/faults.c makes the calls fail, in a process of its own for each scenario.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const ADDON = join(ROOT, 'build/Release/inotify_bridge.node')
 interface Row {
   calls: string[]
   errnos: string[]
-  /** By the table's column: the words of its cell. */
+  /** The words of each cell, by the table's columns. */
   answers: string[][]
 }
 
@@ -28,11 +28,11 @@ const SUBJECTS: ReadonlyArray<{ name: string; scenarios: string[] }> = [
   { name: 'publishing', scenarios: ['replace_file', 'move_file', 'publish_directory'] },
 ]
 
-/** Without time for all, each scenario plays one row of so many, by turns. */
+/** Quick runs play one row in 6 for each scenario, in turn. */
 const SHARE = 6
 const ALL = SUBJECTS.flatMap(({ scenarios }) => scenarios)
 
-/** What is as good as an answer of the table: whatever needs less of the user. */
+/** The answers that are as good as an answer of the table: all that demand less of the user. */
 const AS_GOOD: Record<string, string[]> = {
   mended: ['goes on', 'made up'],
   told: ['goes on', 'made up', 'told'],
@@ -64,14 +64,17 @@ interface Played {
 
 type Play = [call: string, errno: string, step: 'begin' | 'act', skip: number, most: number]
 
-/** All of a call from now on, or one alone of those that come. EINTR is answered by making the call again, for ever if it has to be. */
+/**
+ * Fails all calls from now on, or a single one of the next. A caller answers EINTR with the same call again,
+ * for ever if need be.
+ */
 const TIMES: ReadonlyArray<[skip: number, most: number]> = [
   [0, 1_000_000],
   [0, 1],
   [1, 1],
   [3, 1],
 ]
-/** Each in each of these ways takes half an hour. */
+/** All of these ways take half an hour. */
 const HAS_ALL_TIMES = process.env.TIMES === 'all'
 
 function playsOf(
@@ -94,13 +97,13 @@ function playsOf(
     })
 }
 
-// Of six seconds a scenario waits for five.
+// A scenario waits for five of its six seconds.
 describe.skipIf(!isBuilt).concurrent('each fault has its answer (needs dist)', () => {
   for (const [column, { name, scenarios }] of SUBJECTS.entries()) {
     test.for(scenarios)(`${name}: %s`, async (scenario, { onTestFinished }) => {
       const turn = ALL.indexOf(scenario)
       const { made, play, end } = await playing(scenario, onTestFinished)
-      // What is published is begun with the act.
+      // The act begins the publishing.
       const steps: Array<'begin' | 'act'> = name === 'publishing' || !isLong ? ['act'] : ['begin', 'act']
       const wrong: string[] = []
       for (const [i, row] of ROWS.entries()) {
@@ -124,7 +127,7 @@ describe.skipIf(!isBuilt).concurrent('each fault has its answer (needs dist)', (
   }
 })
 
-/** The process that plays a scenario. */
+/** Starts the process that plays a scenario. */
 async function playing(scenario: string, atEnd: typeof onTestFinished) {
   const directory = scratch(undefined, atEnd)
   const control = join(directory, 'control')
@@ -162,7 +165,7 @@ describe('the calls that can be made to fail', () => {
   const known = new Set([...shim.matchAll(/X\((\w+)\)/g)].map(([, call]) => call))
 
   test.skipIf(!existsSync(ADDON))('are all that the addon links (needs the addon)', () => {
-    // None of these is a system call, or none that can fail.
+    // These are no system calls, or cannot fail.
     const others =
       /^(napi_|uv_|mem|str|__|_ITM|pthread_mutex_)|^(abort|calloc|clock_gettime|free|getauxval|[gs]etrlimit|malloc|qsort|realloc|snprintf|syscall)$/
     const symbols = execFileSync('readelf', ['--dyn-syms', '-W', ADDON], { encoding: 'utf8' })
@@ -175,11 +178,11 @@ describe('the calls that can be made to fail', () => {
   test('are all that it makes by syscall(2)', () => {
     const sources = readdirSync(join(ROOT, 'native'), { recursive: true, encoding: 'utf8' })
     const made = sources
-      // The programs beside it, and what they have in place of a libc.
+      // The other programs, and their replacement for a libc, are left out.
       .filter((name) => /\.(cc|h)$/.test(name) && name !== 'ns_enter.cc' && !/^(libc|run)\//.test(name))
       .flatMap((name) => [...readFileSync(join(ROOT, 'native', name), 'utf8').matchAll(/\bSYS_(\w+)/g)])
       .map(([, call]) => call)
-    // It cannot fail: its arguments are what they are.
+    // rt_sigprocmask(2) cannot fail with these arguments.
     const wanted = new Set(made.filter((call) => call !== 'rt_sigprocmask'))
     expect([...wanted].filter((call) => !known.has(call))).toEqual([])
     expect(wanted.size).toBeGreaterThan(4)
@@ -196,7 +199,7 @@ describe('the calls that can be made to fail', () => {
       'eventfd_write',
       'posix_fadvise',
       'fchownat',
-      // It is made where statx(2) is refused: see refused.test.ts.
+      // This call is made only where statx(2) is refused: see refused.test.ts.
       'newfstatat',
     ]
     expect([...known].filter((call) => call !== undefined && !inTable.has(call)).toSorted()).toEqual(

@@ -1,5 +1,6 @@
-// node player.mjs SCENARIO CONTROL, with faults.c preloaded: plays a scenario once for each line of standard input, [call, errno, step, skip, most], and answers
-// each with a line. The first line said is how often each call is made in each step where none fails.
+// node player.mjs SCENARIO CONTROL, with faults.c preloaded: plays a scenario once for each line of standard
+// input, [call, errno, step, skip, most], and answers each with a line. The first line of output is the
+// number of times that each call is made in each step without faults.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { createInterface } from 'node:readline'
@@ -13,14 +14,15 @@ if (make === undefined) throw new Error(`there is no scenario '${name}'`)
 const control = new Control(path)
 const say = (/** @type {object} */ what) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
-// A second, in ticks of this very process: on a busy machine a tick is as much longer as all else.
+// A second, in ticks of this very process: on a busy machine a tick takes as much longer as everything else
+// does.
 const TICK_MS = 10
 const SECOND = 100
-// How long a fault lasts.
+// The ticks of a fault.
 const LASTING = 12
 
 /**
- * How many ticks it took until something held; undefined: it did not.
+ * Returns the number of ticks until a condition held, or undefined.
  *
  * @param {number} ticks
  * @param {() => boolean | Promise<boolean>} holds
@@ -68,7 +70,7 @@ async function play(call, errno, step, skip, most) {
   const attempted = attempt(() => scenario[step]()).then(() => {
     isOver = true
   })
-  // Whether it goes on while the fault lasts.
+  // Looks if the scenario goes on while the fault lasts.
   const meanwhile = await within(
     LASTING,
     async () => isOver && scenario.errors.length === 0 && (await scenario.isRight()),
@@ -97,7 +99,7 @@ async function play(call, errno, step, skip, most) {
 }
 
 /**
- * In the words of docs/faults.md; 'hangs' and 'silent' are none of them.
+ * Returns the answer in the words of docs/faults.md, or 'hangs' or 'silent', which are none of them.
  *
  * @param {{ meanwhile: number | undefined, answered: number | undefined, right: number | undefined, isRefused: boolean, errors: string[], known: string[] }} result
  */
@@ -112,7 +114,11 @@ function answerOf({ meanwhile, answered, right, isRefused, errors, known }) {
   return errors.length > 0 ? 'ends' : 'silent'
 }
 
-/** How often each call is made in a step. @param {'begin' | 'act'} step */
+/**
+ * Counts the calls that a step makes.
+ *
+ * @param {'begin' | 'act'} step
+ */
 async function count(step) {
   const made = () => control.names.map((call) => control.made(call))
   const first = made()
@@ -121,7 +127,7 @@ async function count(step) {
   return Object.fromEntries(control.names.map((call, i) => [call, (last[i] ?? 0) - (first[i] ?? 0)]))
 }
 
-// What is loaded once, and threads that stay, are not to be told of in the first.
+// The first round also loads code and starts threads that stay, and is not counted.
 await count('begin')
 say(await count('begin'))
 for await (const line of createInterface(process.stdin)) {

@@ -1,5 +1,6 @@
-// node refused.mjs DIRECTORY, where system calls are refused by a seccomp filter, or there is no /proc: each part of this package does there what it is for. What came of it is printed as JSON, by
-// the part's name; an error's message where it has failed.
+// node refused.mjs DIRECTORY, where a seccomp filter refuses system calls, or without /proc: each part of
+// this package does its work. Prints the results as JSON, by the part's name; an error's message if the part
+// has failed.
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const [, , base = ''] = process.argv
 const load = (/** @type {string} */ name) => import(join(import.meta.dirname, `../../dist/${name}.js`))
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const bridge = await load('index')
 /** @type {typeof import('../../src/entries/fs.ts')} */
 const bridgeFs = await load('fs')

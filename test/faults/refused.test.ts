@@ -1,4 +1,5 @@
-// What this package does where a seccomp filter, a sandbox or an emulator refuses a system call to all of the process: see refused.mjs.
+// The package where a seccomp filter, a sandbox or an emulator refuses a system call to the whole process:
+// see refused.mjs.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { CONTROL_BYTES } from './control.mjs'
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 const CHILD = join(import.meta.dirname, 'refused.mjs')
 
-/** What goes on by a poll, too. */
+/** The results that polls give as well. */
 const GOES_ON = {
   'fs: d': ['change', 'f'],
   'fs: d, recursive': ['change', 'f'],

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const { mirror } = await import(join(import.meta.dirname, '../../dist/index.js'))
 const [source, target] = [join(base, 'source'), join(base, 'target')]
 fs.mkdirSync(source)

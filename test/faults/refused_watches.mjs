@@ -1,17 +1,18 @@
-// node refused_watches.mjs CONTROL DIRECTORY, with faults.c preloaded: inotify_add_watch(2) is EACCES for all of a tree, for a directory below, for a file, all of which may be read.
+// node refused_watches.mjs CONTROL DIRECTORY, with faults.c preloaded: inotify_add_watch(2) fails with EACCES
+// for a whole tree, for a directory below, and for a file, all of which may be read.
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { Control } from './control.mjs'
 
 const [, , path = '', base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../dist/index.js'))
 const control = new Control(path)
 const file = join(base, 'd/f')
 fs.mkdirSync(join(base, 'd'))
 fs.writeFileSync(file, '')
-// Whether inotify is refused to all of the process is asked before anything is.
+// The first watcher of a process looks if inotify is refused to the whole process.
 await watch(base).close()
 
 /** @param {string} at @param {number} skip @param {import('../../src/index.ts').WatchOptions} [options] */

@@ -1,14 +1,14 @@
 /**
- * Something that makes system calls, in two steps. A step that rejects has failed, and said so.
+ * A user of system calls, in two steps. A step that rejects has failed and reported the failure.
  *
  * @typedef {object} Scenario
  * @property {() => Promise<void>} begin
  * @property {() => Promise<void>} act
- * @property {() => Promise<void>} [actAgain] when the fault is over, and what it did repaired
- * @property {() => boolean | Promise<boolean>} isRight whether what was told, or made, is what is there
+ * @property {() => Promise<void>} [actAgain] acts once more after the fault, and after its consequences are repaired
+ * @property {() => boolean | Promise<boolean>} isRight compares the changes, or the content, with the file system
  * @property {() => Promise<void>} end
- * @property {unknown[]} errors what was told apart from the steps
- * @property {() => unknown[]} [known] errors that are answered when somebody asks
+ * @property {unknown[]} errors errors that were told apart from the steps
+ * @property {() => unknown[]} [known] errors that a question of the user shows
  */
 
 /** @typedef {(scratch: string) => Scenario} Make */

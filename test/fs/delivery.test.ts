@@ -1,4 +1,5 @@
-// How events reach who asked for them, beside node:fs: one by one, in the caller's async context, by which filename; and what is refused.
+// The delivery of events, in comparison with node:fs: one by one, in the caller's async context, with the
+// right filename. Refused options as well.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ const APIS: ReadonlyArray<[string, Watch]> = [
   ['theirs', fs.watch as unknown as Watch],
 ]
 
-/** `f`, `d/f` below `dir`, and beside it a link to it. */
+/** Makes `dir` with `f` and `d/f`, and a link to `dir` beside it. */
 function tree(): string {
   const root = scratch()
   fs.mkdirSync(join(root, 'dir/d'), { recursive: true })
@@ -126,7 +127,7 @@ describe('promises.watch()', () => {
     const reading = (async () => {
       for await (const { filename } of bridge.promises.watch(root, options)) {
         if (filename === 'end') return
-        // What takes microtasks is not behind.
+        // A consumer that only takes microtasks does not fall behind.
         await Promise.resolve().then(() => {})
         count++
       }
@@ -138,7 +139,7 @@ describe('promises.watch()', () => {
     expect(warnings.map(({ message }) => message)).toEqual([])
   })
 
-  // Those of Node 22: earlier Nodes have neither option.
+  // The errors are those of Node 22: earlier Nodes lack both options.
   test.each<[object, string, string]>([
     [{ maxQueue: 'silly' }, 'TypeError', 'ERR_INVALID_ARG_TYPE'],
     [{ maxQueue: null }, 'TypeError', 'ERR_INVALID_ARG_TYPE'],

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = '', watches = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/fs.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/fs.ts')} */
 const bridge = await import(join(import.meta.dirname, '../../dist/fs.js'))
 mkdirSync(join(base, 'a/b'), { recursive: true })
 writeFileSync('/proc/sys/user/max_inotify_watches', watches)

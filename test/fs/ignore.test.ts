@@ -1,4 +1,4 @@
-// The option `ignore` of inotify-bridge/fs: what is not told.
+// Option `ignore` of inotify-bridge/fs.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { scratch } from '../support/scratch.ts'
 
 const END = 'the end'
 
-/** What is told of names in a directory, and in directories below it. */
+/** Returns the names that are told in a directory, and in directories below. */
 async function told(ignore: bridge.FSWatchIgnore, recursive: boolean, ...names: string[]): Promise<string[]> {
   const directory = scratch()
   fs.mkdirSync(join(directory, 'sub/deep'), { recursive: true })
@@ -22,7 +22,7 @@ async function told(ignore: bridge.FSWatchIgnore, recursive: boolean, ...names: 
     .toBe(true)
   for (const name of [...names, END]) fs.writeFileSync(join(directory, name), '')
   await expect.poll(() => seen.has(END)).toBe(true)
-  // Of what lies below another instance tells.
+  // Another instance tells the changes below.
   fs.writeFileSync(join(directory, recursive ? 'sub/deep/over' : 'over'), '')
   await expect.poll(() => seen.has(recursive ? 'sub/deep/over' : 'over')).toBe(true)
   return names.filter((name) => seen.has(name))

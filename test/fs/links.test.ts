@@ -1,4 +1,4 @@
-// What happens behind the symlinks of a tree, beside node:fs: the same is done to both.
+// Changes behind the symlinks of a tree, in comparison with node:fs: both watch the same operations.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ type Watch = (
   listener: (type: string, name: unknown) => void,
 ) => { close(): void }
 
-/** `tree`, in which links lead to what lies beside it. */
+/** Makes `tree`, with links to entries beside it. */
 function plant(): At {
   const root = scratch()
   const at: At = (name) => join(root, name)
@@ -36,7 +36,7 @@ async function told(watch: Watch, at: At, act: (at: At) => unknown): Promise<Set
   const events = new Set<string>()
   const watcher = watch(at('tree'), { recursive: true }, (type, name) => events.add(`${type} ${name}`))
   onTestFinished(() => watcher.close())
-  // Links are looked for once all is watched.
+  // The watcher follows links once all directories are watched.
   await expect
     .poll(() => {
       fs.appendFileSync(at('real/file'), '')
@@ -73,7 +73,7 @@ test.each<[string, (at: At) => unknown, string[]]>([
 ])('%s', async (_, act, expected) => {
   for (const watch of [bridge.watch as unknown as Watch, fs.watch as unknown as Watch]) {
     const events = await told(watch, plant(), act)
-    // A link that leads nowhere Node tells with each change of the tree.
+    // Node tells a link that leads nowhere with each change of the tree.
     const ofLinks = [...events].filter((each) => !/ (end|nowhere)$/.test(each)).sort()
     expect(ofLinks).toEqual(expected)
   }
@@ -141,7 +141,8 @@ test.each<[string, (at: At) => unknown, (at: At) => unknown, string[]]>([
   await expect.poll(() => [...events].filter((each) => !each.endsWith(' over')).sort()).toEqual(expected)
 })
 
-// Node may take a link whose file has gone for a file that was removed, and tells it with each change of the tree.
+// Node may take a link whose file has gone for a removed file, and tells the link with each change of the
+// tree.
 test.each<[string, (at: At) => unknown]>([
   ['removed', (at) => fs.rmSync(at('real/file'))],
   ['renamed', (at) => fs.renameSync(at('real/file'), at('real/away'))],

@@ -1,4 +1,5 @@
-// Runs in a mount namespace of its own: a filesystem is mounted within the turn in which a tree was watched by inotify-bridge/fs. What is told is printed as JSON.
+// Runs in a mount namespace of its own. Mounts a filesystem within the turn in which inotify-bridge/fs began
+// to watch a tree. Prints the events as JSON.
 //
 //   unshare -rm node mounted_over.mjs DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -6,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/fs.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/fs.ts')} */
 const bridge = await import(join(import.meta.dirname, '../../dist/fs.js'))
 const inner = join(base, 'a/b')
 mkdirSync(inner, { recursive: true })

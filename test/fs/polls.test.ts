@@ -1,4 +1,5 @@
-// Files on mounts that are polled: a program that watches each of them has each directory polled once. Played where events are delivered, as what is shared is the same.
+// Files on mounts that are polled: a program that watches each of them has each directory polled once. Played
+// on a mount with events, because the sharing is the same.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -37,7 +38,7 @@ function play() {
 }
 
 test('files, and their directory, are watched by one watcher, and each is told of itself', async () => {
-  // Those of the test before close in their own time.
+  // The watchers of the test before close in their own time.
   await expect.poll(openWatchers).toBe(0)
   const { told, watch, end, at } = play()
   const names = ['a', 'b', 'c', 'd', 'é']
@@ -46,7 +47,7 @@ test('files, and their directory, are watched by one watcher, and each is told o
   await expect.poll(openWatchers).toBe(1)
   const heardBy = (name: string) => [...(told.get(name) ?? [])]
 
-  // Until it watches: there is no event for that.
+  // There is no event for the start of the watch, so this writes until a change comes.
   await expect
     .poll(() => {
       writeFileSync(at('a'), `${performance.now()}`)
@@ -68,7 +69,7 @@ test('files, and their directory, are watched by one watcher, and each is told o
     )
   expect(heardBy('a')).toEqual(['change undefined'])
 
-  // A watcher that has ended is told no more; the others are.
+  // A watcher that has ended gets no more events; the others do.
   for (const name of ['a', '']) end(name)
   const last = heardBy('').length
   writeFileSync(at('b'), 'again')
@@ -89,7 +90,7 @@ test('files, and their directory, are watched by one watcher, and each is told o
 })
 
 test('the first two files of a directory are watched alone, as it may be large; all further ones together', async () => {
-  // Those of the test before close in their own time.
+  // The watchers of the test before close in their own time.
   await expect.poll(openWatchers).toBe(0)
   const { told, watch, end, at } = play()
   const names = Array.from({ length: 20 }, (_, i) => `f${i}`)

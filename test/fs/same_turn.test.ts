@@ -1,4 +1,4 @@
-// What is done in the turn in which a recursive watch() was called, before anything else has run.
+// Changes in the turn in which a recursive watch() was called, before any other code has run.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,10 @@ import { scratch } from '../support/scratch.ts'
 
 const END = 'the end'
 
-/** What a recursive watcher says of what is done before it has had a turn. What is in directories that are made is told behind it. */
+/**
+ * Returns the events of a recursive watcher for changes before its first turn. Entries in new directories are
+ * told later.
+ */
 async function said(root: string, options: object, act: () => void): Promise<string[]> {
   const events: string[] = []
   const over = new Promise<void>((resolve) => {
@@ -97,7 +100,7 @@ test.each([{}, { ignore: /nothing is called so/ }])(
   },
 )
 
-// Of what lies above it there is no event before its way is watched.
+// Directories above the root have no events before its way is watched.
 test.each([
   ['it', ''],
   ['the directory that it lies in', '/up'],

@@ -1,5 +1,5 @@
-// Runs in a mount namespace of its own: what is watched through a FUSE mount is changed behind it, of which no event tells; what inotify-bridge/fs and node:fs say of that
-// is printed as JSON.
+// Runs in a mount namespace of its own. Changes entries behind a FUSE mount, without any event in the mount.
+// Prints as JSON the events of inotify-bridge/fs and node:fs.
 //
 //   unshare -m node silent.mjs DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/fs.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/fs.ts')} */
 const bridge = await import(join(import.meta.dirname, '../../dist/fs.js'))
 const [behind, mount] = [join(base, 'behind'), join(base, 'mount')]
 fs.mkdirSync(join(behind, 'd'), { recursive: true })
@@ -35,7 +35,7 @@ const watchers = [
   bridge.watch(join(mount, 'f'), note('file')),
   bridge.watch(mount, { recursive: true }, note('tree')),
 ]
-// What is there when a poll is made for the first time is what there was: so it is done until it is told.
+// A first poll takes all it finds for the old state: the changes are repeated until they are told.
 let count = 0
 const writing = setInterval(() => {
   fs.writeFileSync(join(behind, 'f'), `${count++}`)

@@ -21,7 +21,7 @@ test.skipIf(!mayMount || !isBuilt)(
     expect(said.node).toEqual([])
     expect(said.flat).toContain('rename new')
     expect(said.tree).toContain('rename d/deep')
-    // It may be found between being emptied and being written, but by no other name.
+    // A poll may find the file empty, before it is written, but under no other name.
     expect(said.file).toEqual(['change f'])
   },
 )

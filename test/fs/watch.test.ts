@@ -1,4 +1,5 @@
-// inotify-bridge/fs beside node:fs: the same arguments are given to both, and what each says is compared.
+// inotify-bridge/fs in comparison with node:fs: both get the same arguments, and the test compares their
+// events.
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -19,12 +20,15 @@ type Watch = (
   close(): void
 }
 
-/** The kernel merges an event with an equal one before it, if nobody has read that yet. */
+/**
+ * Leaves out an event that equals the last one, because the kernel merges two equal events if the first is
+ * still unread.
+ */
 function note(events: string[], event: string): void {
   if (events.at(-1) !== event) events.push(event)
 }
 
-/** What a watcher says of what is done to a directory, up to the file that is made at last. */
+/** Returns the events of a watcher for changes in a directory, up to the file that is made last. */
 async function said(
   watch: Watch,
   path: string,
@@ -99,7 +103,7 @@ describe.each([{}, { encoding: 'buffer' }, { encoding: 'hex' }, { encoding: 'lat
         )
       }),
     )
-    // Node leaves the last of a burst to the next read.
+    // Node leaves the last event of a burst to the next read.
     expect(each[1]).toEqual(each[0])
     expect(each[0]?.length ?? 0).toBeGreaterThanOrEqual(_.includes('none of its') ? 0 : 1)
   })
@@ -155,7 +159,10 @@ test.each(BAD)('watch(%o, %o, %o) throws what fs.watch() throws', (...args) => {
   expect(thrown[1]).toEqual(thrown[0])
 })
 
-/** Resolves when who watches a directory from now on has been told of what is done by this call: whoever has watched it before has been told as well. */
+/**
+ * Resolves when a new watcher of a directory has told a change by this call. Older watchers have then told
+ * all changes before.
+ */
 async function untilTold(directory: string): Promise<void> {
   const last = `${Math.random()}`
   const told = new Promise<void>((resolve) => {
@@ -315,7 +322,7 @@ describe('recursive', () => {
     onTestFinished(() => watcher.close())
     fs.writeFileSync(join(root, 'at once'), '')
     await expect.poll(() => names.has('at once')).toBe(true)
-    // Once it is told of what lies below, all below is watched.
+    // Once a watcher tells a change below, it watches everything below.
     await expect
       .poll(() => {
         fs.writeFileSync(join(root, 'a/first'), `${Math.random()}`)

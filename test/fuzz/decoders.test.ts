@@ -1,5 +1,6 @@
-// What TypeScript reads of the kernel's text, of the addon's bytes and of its own files, fed with what nobody has thought of: what is right is read as it
-// was written, and what is not gives an answer as well. `npm run fuzz` plays this for as long as it is told, the addon's own parsers beside it.
+// Feeds random input to the TypeScript readers of the kernel's text, the addon's bytes and the library's own
+// files. A right input must be read as it was written, and a wrong one must give an answer too. `npm run
+// fuzz` plays this for longer, with the addon's own parsers.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PackedBatch } from '../../src/inotify/batch.ts'
@@ -13,7 +14,7 @@ import { pack, unpackString } from '../../src/watch/scan/packed_entries.ts'
 import { recordsOf } from '../watch/scan/records.ts'
 
 const minutes = Number(process.env.FUZZ_MINUTES ?? 0)
-// Of each of the tests: together they take as long as one of the addon's parsers.
+// The tests share the time of one of the addon's parsers.
 const TESTS = 8
 const playing: fc.Parameters<unknown> =
   minutes > 0
@@ -21,7 +22,7 @@ const playing: fc.Parameters<unknown> =
     : { numRuns: 100 }
 const timeout = minutes * 60_000 + 300_000
 
-/** Plays a property, for as long as there is. */
+/** Plays a property for as long as the time allows. */
 function holds<T>(what: string, about: fc.Arbitrary<T>, check: (of: T) => void): void {
   test(what, () => fc.assert(fc.property(about, check), playing as fc.Parameters<[T]>), timeout)
 }
@@ -29,7 +30,7 @@ function holds<T>(what: string, about: fc.Arbitrary<T>, check: (of: T) => void):
 const byte = fc.integer({ min: 0, max: 255 })
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const exact = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
-/** As the kernel gives them: any bytes but NUL and '/'. */
+/** Names like the kernel's: any bytes but NUL and '/'. */
 const nameBytes = fc
   .array(
     byte.filter((each) => each !== 0 && each !== 0x2f),
@@ -70,7 +71,7 @@ describe("the walker's records", () => {
   })
 })
 
-// Rows and names as native/queue/packing.h has them.
+// Rows and names in the form of native/queue/packing.h.
 const COLUMNS = 4
 const GROUP = 64
 const NOT_ASCII = 1 << 30
@@ -118,7 +119,7 @@ describe("inotify's batches", () => {
   )
 })
 
-/** As the kernel writes a field (mangle(), show_sb_opts()). */
+/** Escapes a field as the kernel does (mangle(), show_sb_opts()). */
 const escaped = (text: string) =>
   text.replace(/[ \t\n\\#,=]/g, (each) => `\\${each.charCodeAt(0).toString(8).padStart(3, '0')}`)
 
@@ -224,7 +225,7 @@ describe('files of /proc and of a mirror', () => {
   })
 })
 
-/** Not all that fast-check thinks of has one. */
+/** Not every value of fast-check has a text. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-// What libFuzzer has thought of, taken from its front; zeros when it is used up.
+// The input of libFuzzer, taken from the front. Gives zeros when the input is used up.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -22,7 +22,7 @@ class Input {
     return number;
   }
 
-  // Up to so many.
+  // Takes up to `most` bytes.
   std::string TakeBytes(size_t most) {
     size_t bytes = most < left_ ? most : left_;
     std::string taken(reinterpret_cast<const char*>(data_), bytes);
@@ -31,7 +31,7 @@ class Input {
     return taken;
   }
 
-  // As the kernel has names: without NUL and '/', not empty.
+  // Takes a name like the kernel's: without NUL and '/', not empty.
   std::string TakeName(size_t most) {
     std::string name = TakeBytes(most);
     for (char& byte : name)
@@ -44,7 +44,7 @@ class Input {
   size_t left_;
 };
 
-// Memory of the exact size, as aligned as malloc's: a byte beyond it is the sanitizer's.
+// Memory of the exact size, aligned like malloc's: the sanitizer reports an access beyond it.
 class Exact {
  public:
   Exact(const void* bytes, size_t size) : memory_(static_cast<char*>(malloc(size))) {
@@ -61,7 +61,7 @@ class Exact {
   char* memory_;
 };
 
-// What does not hold is a finding, like a report of the sanitizers'.
+// A failed check is a finding, like a report of the sanitizers.
 inline void Check(bool holds, const char* what) {
   if (holds) return;
   fprintf(stderr, "does not hold: %s\n", what);

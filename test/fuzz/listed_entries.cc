@@ -1,5 +1,4 @@
-// Whatever stands in for getdents64(2), its bytes are read to their end at the most, and what is a record has
-// a name.
+// Bytes in place of getdents64(2)'s are read no further than their end, and each record has a name.
 #include "base/listed_entries.h"
 
 #include "input.h"

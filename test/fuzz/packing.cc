@@ -30,7 +30,7 @@ Event TakeEvent(Input* input, const std::vector<Event>& before) {
   return event;
 }
 
-// As the kernel does: padded with NULs to a multiple of 16, with one NUL at least.
+// Packs an event as the kernel does: the name is padded with NULs to a multiple of 16, with one NUL at least.
 void Append(std::vector<char>* records, const Event& event) {
   inotify_event head = {};
   head.wd = event.wd;

@@ -1,4 +1,4 @@
-// What a directory's record is made of can be read from it again.
+// A directory's record gives back the entries that it was made of.
 #include "record/record.h"
 
 #include <errno.h>

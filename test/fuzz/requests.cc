@@ -9,7 +9,7 @@
 
 namespace {
 
-// How many bytes the names take, each with its NUL.
+// Returns the bytes of the names, each with its NUL.
 size_t CheckNames(const char* names, size_t count) {
   const char* name = names;
   for (size_t i = 0; i < count; i++) {

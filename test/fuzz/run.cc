@@ -1,5 +1,5 @@
-// What `run` reads of others: the kernel's texts, which a program has a part in, the command line, and the
-// paths that it shows.
+// The input of `run` from others: the kernel's texts, which a program can influence, the command line, and
+// the paths that `run` prints.
 #include <limits.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "input.h"
 #include "libc/environment.h"
-// The parsers are nobody's but those files'.
+// These parsers are local to their files.
 #include "run/caller.cc"
 #include "run/options.cc"
 #include "run/watched/instance.cc"
@@ -55,7 +55,7 @@ std::string LineOf(const char* name, const std::vector<uint32_t>& numbers) {
   return line + " \n";
 }
 
-// As the kernel writes it: fs/proc/array.c, which escapes the name's newlines.
+// Writes the text as the kernel does: fs/proc/array.c, which escapes the name's newlines.
 void OfTheKernel(Input* input) {
   std::string name = input->TakeName(16);
   for (char& byte : name)
@@ -117,7 +117,7 @@ void Interval(const std::string& word) {
   }
 }
 
-// What stands between quotes, read as JSON.
+// Reads the text between quotes as JSON does.
 std::string Unescaped(const std::string& text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); i++) {
@@ -140,7 +140,7 @@ std::string Unescaped(const std::string& text) {
   return plain;
 }
 
-// `times`: paths are longer than libFuzzer's inputs, once they are escaped.
+// `times`: escaped paths are longer than libFuzzer's inputs.
 void Shown(const std::string& bytes, unsigned times) {
   std::string path;
   for (unsigned i = 0; i <= times && path.size() < PATH_MAX; i++) path += bytes.c_str();
@@ -158,7 +158,7 @@ void Shown(const std::string& bytes, unsigned times) {
 
 }  // namespace
 
-// --help would fill whatever reads it.
+// --help would fill the reader of stdout.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   return dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO) < 0;
 }

@@ -1,4 +1,4 @@
-// Any bytes are refused as what is to be looked at, or are read to their end.
+// Requests of random bytes are refused, or read to their end.
 #include "syscalls/stat_watch.h"
 
 #include "input.h"

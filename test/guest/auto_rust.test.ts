@@ -1,4 +1,4 @@
 import { virtiofs } from './virtiofs.ts'
 
-// The mode that Kata's daemon has unless it is told another. `auto` of the C daemon has the rest of what is promised.
+// The default mode of Kata's daemon. `auto` of the C daemon has the other promises.
 virtiofs('auto', { rust: true, brief: true })

@@ -1,5 +1,5 @@
-// What is changed behind a mount, by name: by the host behind a guest's share, by the guest itself behind what it mounts of its own.
-// JavaScript, because the guest runs it as it is.
+// Changes of entries behind a mount, by name: the host makes them behind a guest's share, and the guest
+// behind its own mounts. JavaScript, because the guest runs this file without a build.
 import { mkdir, open, rename, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../examples/kubelet.mjs'
@@ -7,24 +7,33 @@ import { OPERATIONS } from '../mirror/scenarios/operations.mjs'
 
 /**
  * @typedef {object} Own
- * @property {number} count how many versions
- * @property {number} size of each, in bytes
- * @property {number} burst how many at once
- * @property {number} pause ms until the next as many
+ * @property {number} count the number of versions
+ * @property {number} size the bytes of each version
+ * @property {number} burst the number of versions in a row
+ * @property {number} pause the ms until the next burst
  */
 
 /** @typedef {import('../mirror/scenarios/operations.mjs').Parameters & Own} Parameters */
 
-/** Resolves to what it has to say, if anything. @typedef {(parameters: Parameters) => Promise<unknown>} Change */
+/**
+ * Makes a change. Resolves to its result, if any.
+ *
+ * @typedef {(parameters: Parameters) => Promise<unknown>} Change
+ */
 
-/** A file's content in its n-th version: one character, so that a reader sees what is torn. @param {number} n @param {number} size */
+/**
+ * Returns the content of a file in its n-th version: one character repeated, so that a reader recognizes a
+ * torn file.
+ *
+ * @param {number} n @param {number} size
+ */
 const version = (n, size) => String.fromCharCode(65 + (n % 26)).repeat(size)
 
 /** @type {Record<string, Change>} */
 export const CHANGES = {
   ...OPERATIONS,
 
-  /** Nothing: for calibrating the clock. */
+  /** Changes nothing: calibrates the clock. */
   async ping() {},
 
   async swap({ path, files }) {
@@ -59,7 +68,9 @@ export const CHANGES = {
     await mkdir(path, { recursive: true })
   },
 
-  /** Versions 1 to `count` by the AtomicWriter: bursts of `burst` as fast as it can, `pause` ms apart. */
+  /**
+   * Makes versions 1 to `count` like the AtomicWriter: bursts of `burst` without a pause, `pause` ms apart.
+   */
   async swaps({ path, count, pause, size, burst }) {
     for (let n = 1; n <= count; n++) {
       await atomicWrite(path, { a: version(n, size), b: version(n, size) })
@@ -68,7 +79,9 @@ export const CHANGES = {
   },
 
   /**
-   * Versions 1 to `count` of one file, emptied and written in 8 parts: bursts of `burst`, `pause` ms apart. Says how long the longest pause within a version was: no reader can tell a writer that pauses from one that is done.
+   * Makes versions 1 to `count` of one file, each truncated and written in 8 parts: bursts of `burst`,
+   * `pause` ms apart. Returns the longest pause within a version: no reader can tell a writer that pauses
+   * from one that is done.
    */
   async rewrites({ path, count, pause, size, burst }) {
     let longest = 0

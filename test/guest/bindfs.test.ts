@@ -2,8 +2,8 @@ import { describe } from 'vitest'
 import { changes, remembered, swaps } from './promised.ts'
 import { type Run, withGuest } from './suite.ts'
 
-// A file system of a server's in user space, which is another program than virtiofsd and answers in the guest itself. The guest's kernel
-// remembers for a second what it was told, and nothing tells it otherwise.
+// A file system in user space with another server than virtiofsd, which answers in the guest itself. The
+// guest's kernel caches an answer for a second, and no message ends that.
 withGuest('bindfs', { cache: 'auto', program: 'bindfs' }, (run) => {
   const mount = { type: 'bindfs', options: '' }
   const onBindfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
-/** What the guest asks for: an operation by name, and what it needs. */
+/** A request of the guest: the name of an operation, and its parameters. */
 export interface Request {
   id: number
   operation: string
   [parameter: string]: unknown
 }
 
-/** Carries a request out; what it resolves to, an object if anything, is told to the guest. */
+/** Carries a request out. Resolves to an object for the guest, if there is anything to answer. */
 export type Answering = (request: Request) => Promise<unknown>
 
-/** ms since the epoch, on the clock that the guest calibrates its own by. */
+/** Returns the ms since the epoch, on the clock with which the guest calibrates its own. */
 export const now = () => performance.timeOrigin + performance.now()
 
-/** The host's end of the guest's second serial port: a line of JSON each way for each request. */
+/** The host's end of the guest's second serial port: a line of JSON for each request and for each answer. */
 export class Channel {
   readonly #server: Server
   readonly #answering: Answering
@@ -30,7 +30,7 @@ export class Channel {
       this.#socket = socket
       socket.setEncoding('utf8')
       socket.on('data', (text: string) => this.#read(text))
-      // The guest goes before its host does.
+      // The guest ends before its host does.
       socket.on('error', () => {})
     })
   }
@@ -49,7 +49,7 @@ export class Channel {
     })
   }
 
-  /** Has the guest run a scenario; resolves to its exit code. */
+  /** Makes the guest run a scenario. Resolves to the exit code. */
   run(scenario: string, run: string): Promise<number> {
     const exited = new Promise<number>((resolve) => {
       this.#listeners.exit = resolve

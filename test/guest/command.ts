@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
 
-/** Runs a program, no shell between, and returns what it printed; throws what it complained of. */
+/** Runs a program without a shell, and returns its output. Throws its error output. */
 export async function command(argv: readonly [string, ...string[]], cwd?: string): Promise<string> {
   const [file, ...rest] = argv
-  // 120 s: a download of 70 MB; nothing else here takes a second.
+  // 120 s: a download has 70 MB, and nothing else here takes a second.
   const { stdout } = await execute(file, rest, { cwd, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 })
   return stdout
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PROGRAMS } from './requirements.ts'
 import type { Launcher } from './rust_virtiofsd.ts'
 
-/** `never` and `metadata` are the Rust daemon's, `none` is the C one's. */
+/** Only the Rust daemon has `never` and `metadata`, and only the C one has `none`. */
 export type CacheMode = 'none' | 'auto' | 'always' | 'never' | 'metadata'
 
 export interface DaemonOptions {
@@ -14,13 +14,13 @@ export interface DaemonOptions {
   cache: CacheMode
   socket: string
   log: string
-  /** The Rust daemon; without it, the C one. */
+  /** Starts the Rust daemon. The default is the C one. */
   rust?: Launcher | undefined
-  /** Writes a line for each request to `log`, which makes it slower. */
+  /** Writes a line for each request to `log`, which slows the daemon down. */
   verbose?: boolean
 }
 
-/** Starts a program that ends with this process, even if that is killed. */
+/** Starts a program that ends with this process, even if this process is killed. */
 export function spawnBound(argv: readonly string[], log: string): ChildProcess {
   const output = openSync(log, 'a')
   try {
@@ -32,7 +32,7 @@ export function spawnBound(argv: readonly string[], log: string): ChildProcess {
   }
 }
 
-/** Kills a process, stopped or not, and resolves when it is gone. */
+/** Kills a process, stopped or not, and resolves when the process has ended. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const exited = once(child, 'exit')
@@ -42,7 +42,7 @@ export async function end(child: ChildProcess): Promise<void> {
 
 function commandLine({ source, cache, socket, rust, verbose }: DaemonOptions): string[] {
   if (rust !== undefined) {
-    // seccomp: with a C library that is not the system's, other system calls are made than it lets through.
+    // seccomp: another C library than the system's makes system calls that the filter refuses.
     const options = ['--socket-path', socket, '--shared-dir', source, '--cache', cache, '--seccomp', 'none']
     return [...rust, ...options, '--sandbox', 'chroot']
   }
@@ -50,7 +50,7 @@ function commandLine({ source, cache, socket, rust, verbose }: DaemonOptions): s
   return [PROGRAMS.virtiofsd.path, `--socket-path=${socket}`, ...(verbose ? ['-d'] : []), ...options]
 }
 
-/** A virtiofsd: serves one directory to one guest. */
+/** A virtiofsd, which serves one directory to one guest. */
 export class Daemon {
   readonly #child: ChildProcess
   readonly #options: DaemonOptions
@@ -60,7 +60,7 @@ export class Daemon {
     this.#options = options
   }
 
-  /** Resolves when it can be connected to. */
+  /** Resolves when QEMU can connect to the daemon. */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const { socket, log } = options
     const child = spawnBound(commandLine(options), log)
@@ -72,7 +72,7 @@ export class Daemon {
     return daemon
   }
 
-  /** Stops serving: whoever asks waits in the kernel, where no signal reaches him. */
+  /** Stops the daemon: processes that ask it wait in the kernel, where no signal reaches them. */
   stop(): void {
     this.#child.kill('SIGSTOP')
   }
@@ -81,7 +81,7 @@ export class Daemon {
     this.#child.kill('SIGCONT')
   }
 
-  /** What it has written so far. */
+  /** Returns the daemon's output so far. */
   log(): Promise<string> {
     return readFile(this.#options.log, 'utf8')
   }

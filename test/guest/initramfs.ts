@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import { PROGRAMS } from './requirements.ts'
 
 /**
- * Each after those that it needs: the package has no modules.dep, which depmod writes when it is installed, so insmod is told
- * the order.
+ * The modules, each after those that it needs: the package lacks modules.dep, which depmod writes at the
+ * installation, so insmod needs this order.
  */
 export const MODULES = [
   'virtio_ring',
@@ -21,10 +21,10 @@ export const MODULES = [
   'overlay',
 ]
 
-/** Of 9p; the kernel for virtual machines has none. */
+/** The modules of 9p, which the kernel for virtual machines lacks. */
 export const MODULES_OF_9P = ['netfs', 'fscache', '9pnet', '9pnet_virtio', '9p']
 
-/** Of NFS 4, both its ends, and of what is exported. */
+/** The modules of both ends of NFS 4, and of the exported file systems. */
 export const MODULES_OF_NFS = [
   'nls_cp437',
   'nls_ascii',
@@ -50,7 +50,8 @@ export const MODULES_OF_NFS = [
 ]
 
 /**
- * Writes the file system that the guest starts from: busybox, init.sh and modules, which lie somewhere in the kernel's `directory`.
+ * Writes the file system that the guest starts from: busybox, init.sh and modules from somewhere below the
+ * kernel's `directory`.
  */
 export async function makeInitramfs(directory: string, modules: string[], path: string): Promise<void> {
   const root = await mkdtemp(`${path}-`)
@@ -72,7 +73,7 @@ export async function makeInitramfs(directory: string, modules: string[], path: 
   }
 }
 
-/** "newc" is the one format that the kernel unpacks. */
+/** Writes a "newc" archive, the only format that the kernel unpacks. */
 async function archive(root: string, path: string): Promise<void> {
   const names = ['.', ...(await readdir(root, { recursive: true }))]
   const cpio = spawn(PROGRAMS.cpio.path, ['--quiet', '-0', '-o', '-H', 'newc'], {

@@ -10,23 +10,23 @@ import { hostChanges } from './host_changes.ts'
 import type { Boot, Obtained, Prepared } from './prepare.ts'
 import { PROGRAMS } from './requirements.ts'
 
-/** ms; a boot takes 4 s, several times that when the machine is busy. */
+/** ms; a boot takes 4 s, and several times that on a busy machine. */
 const BOOT_DEADLINE = 90_000
 
 export interface MachineOptions {
-  /** Of the share; the root directory is `auto`. */
+  /** The cache mode of the share. The root directory has `auto`. */
   cache: CacheMode
-  /** Whether the share's daemon is the Rust one. */
+  /** Serves the share with the Rust daemon. */
   rust?: boolean
-  /** Whether there is a 9p device with the tag `nine` as well, for the same directory. */
+  /** Adds a 9p device with the tag `nine`, for the same directory. */
   ninep?: boolean
-  /** Whether the kernel is one that has NFS. */
+  /** Starts the kernel that has NFS. */
   nfs?: boolean
-  /** Whether the share's daemon writes down each request. */
+  /** Makes the share's daemon log each request. */
   verbose?: boolean
 }
 
-/** What a guest is started from that has what the options ask for. */
+/** Returns the kernel and initramfs that have what the options need. */
 export function bootOf({ boot, full, nfs }: Prepared, options: MachineOptions): Obtained<Boot> {
   if (options.nfs) return nfs
   return options.ninep ? full : boot
@@ -59,8 +59,8 @@ export class Machine {
   }
 
   /**
-   * Runs `scenarios/NAME.mjs` in the guest, with a directory of the share to itself whose name has never been used: names that
-   * the guest knows may be stale. Returns what it has reported.
+   * Runs `scenarios/NAME.mjs` in the guest, with a directory of its own on the share. The directory's name
+   * has never been used: the guest may know stale things of an old name. Returns the scenario's report.
    *
    * @param deadline ms
    */
@@ -78,12 +78,12 @@ export class Machine {
     }
   }
 
-  /** Whether it cannot run another scenario: it has ended, or hangs in the last. */
+  /** Returns if the guest can run no other scenario: it has ended, or hangs in the last one. */
   get isLost(): boolean {
     return this.#isLost
   }
 
-  /** Ends the guest, then its daemons: a guest whose file system is gone cannot even be switched off. */
+  /** Ends the guest before its daemons: a guest whose file system is gone cannot even be switched off. */
   async close(): Promise<void> {
     if (this.#qemu !== undefined) await end(this.#qemu)
     this.#channel?.close()
@@ -125,7 +125,7 @@ export class Machine {
 
     const ready = this.#channel.ready()
     const command = qemuCommand(path, got)
-    // QEMU itself serves it, as the user that may do all that the host's writers may.
+    // QEMU itself serves the directory, with the rights of the host's writers.
     const nine = `local,path=${this.#share},mount_tag=nine,security_model=none`
     if (ninep) command.push('-virtfs', nine)
     this.#qemu = spawnBound(command, path('qemu.log'))
@@ -141,7 +141,7 @@ export class Machine {
     return this.#channel
   }
 
-  /** What `promise` resolves to, unless the guest ends before, or does not get there in time. */
+  /** Resolves like `promise`. Rejects if the guest ends first, or after the deadline. */
   async #within<T>(deadline: number, what: string, promise: Promise<T>): Promise<T> {
     const over = new AbortController()
     const { signal } = over
@@ -151,7 +151,7 @@ export class Machine {
     const gone = (this.#qemu === undefined ? late : once(this.#qemu, 'exit', { signal })).then(([code]) => {
       throw new Error(`${what}: QEMU has ended, exit code ${code}`)
     })
-    // They end with an AbortError once nobody listens.
+    // These promises reject with an AbortError at the end.
     for (const each of [late, gone]) each.catch(() => {})
     try {
       return await Promise.race([promise, late, gone])
@@ -163,7 +163,9 @@ export class Machine {
     }
   }
 
-  /** The error with the end of what the guest and the scenario have said; all of it goes where GUEST_LOGS says. */
+  /**
+   * Returns the error with the end of the output of guest and scenario. GUEST_LOGS names a place for all.
+   */
   async #explain(error: unknown, output?: string): Promise<Error> {
     const logs = ['serial.log', 'qemu.log'].map((name) => join(this.#directory, name))
     if (output !== undefined) logs.push(output)
@@ -181,14 +183,14 @@ export class Machine {
   }
 }
 
-/** No KVM, which does not work in most machines that are virtual themselves: QEMU interprets (TCG). */
+/** No KVM, which most virtual machines lack: QEMU interprets (TCG). */
 function qemuCommand(path: (name: string) => string, { image, initramfs }: Boot): string[] {
   const argv = [PROGRAMS.qemu.path]
   argv.push('-machine', 'q35,accel=tcg,memory-backend=mem', '-cpu', 'max', '-smp', '1', '-m', '512')
   // The daemons read requests from the guest's memory.
   argv.push('-object', 'memory-backend-memfd,id=mem,size=512M,share=on')
   argv.push('-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot')
-  // no_timer_check: where others have the processors, the kernel takes its emulated timer for one that does not work, and panics.
+  // no_timer_check: on a busy machine, the kernel would take its emulated timer for a broken one, and panic.
   argv.push('-kernel', image, '-initrd', initramfs, '-append', 'console=ttyS0 panic=-1 quiet no_timer_check')
   argv.push('-serial', `file:${path('serial.log')}`)
   argv.push('-chardev', `socket,id=channel,path=${path('channel.sock')}`, '-serial', 'chardev:channel')

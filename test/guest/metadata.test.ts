@@ -1,4 +1,4 @@
 import { virtiofs } from './virtiofs.ts'
 
-// Data is cached as in `auto`, attributes and names as in `always`, which have the rest of what is promised.
+// Data is cached as in `auto`, attributes and names as in `always`. Those modes have the other promises.
 virtiofs('metadata', { rust: true, brief: true })

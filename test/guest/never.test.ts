@@ -1,4 +1,4 @@
 import { virtiofs } from './virtiofs.ts'
 
-// As `none` of the C daemon.
+// The same as `none` of the C daemon.
 virtiofs('never', { rust: true, brief: true })

@@ -2,11 +2,13 @@ import { expect, test } from 'vitest'
 import { record } from './results.ts'
 import { withGuest } from './suite.ts'
 
-// NFS's client asks for a listing anew when the directory's change attribute differs. A server whose file system counts no changes gives
-// a time for that: of two changes at one time, the second is never seen by those who just list it.
+// The NFS client lists a directory anew when its change attribute differs. A server whose file system counts
+// no changes sends a time instead: of two changes at one time, a client that only lists never sees the
+// second.
 withGuest('NFS 4.2, of a server that counts no changes', { cache: 'auto', nfs: true }, (run) => {
   const mount = { type: 'nfs4', options: 'vers=4.2', exported: 'vfat' }
-  // What is held open has not changed either: a mirror finds it as it looks at everything while times of a whole second are young. A poll always does.
+  // An open directory has not changed either. A mirror finds the file because it reads everything while times
+  // of a whole second are young. A poll always reads everything.
   for (const [by, bound] of [
     ['mirror', 5000],
     ['watch', 2000],

@@ -1,4 +1,4 @@
 import { virtiofs } from './virtiofs.ts'
 
-// Nothing is remembered: what is promised of the other modes is hardest there.
+// The kernel caches nothing. The promises of the other modes are harder to keep.
 virtiofs('none', { brief: true })

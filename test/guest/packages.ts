@@ -10,7 +10,7 @@ export interface Kernel {
   modules: string
 }
 
-/** Beside npm's packages: git ignores it, and who removes them removes this. */
+/** Beside npm's packages: git ignores the directory, and it is removed with them. */
 export const CACHE = join(import.meta.dirname, '../../node_modules/.cache/guest')
 
 /**

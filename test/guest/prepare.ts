@@ -1,5 +1,5 @@
-// vitest's global setup: what all guests have in common is made once, and the directory of the run goes with it, whatever happens
-// to the process that runs the tests.
+// vitest's global setup: makes the files that all guests share once. The directory of the run is removed at
+// the end, whatever happens to the process that runs the tests.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,16 +10,16 @@ import { kernel } from './packages.ts'
 import { missing } from './requirements.ts'
 import { type Launcher, rustVirtiofsd } from './rust_virtiofsd.ts'
 
-/** What can be had, or why it cannot. */
+/** A thing that a guest needs, or the reason why it is missing. */
 export type Obtained<T> = { got: T; missing: '' } | { got: undefined; missing: string }
 
-/** What a guest's kernel is started from. */
+/** The files that a guest's kernel starts from. */
 export interface Boot {
   image: string
   initramfs: string
 }
 
-/** What guests are started from. */
+/** The things that guests need. */
 export interface Prepared {
   /** Debian's kernel for virtual machines. */
   boot: Obtained<Boot>
@@ -27,9 +27,9 @@ export interface Prepared {
   full: Obtained<Boot>
   /** The same kernel with NFS. */
   nfs: Obtained<Boot>
-  /** The daemon that Debian 12 does not have. */
+  /** The Rust daemon, which Debian 12 lacks. */
   rust: Obtained<Launcher>
-  /** For sockets, logs and shares. */
+  /** Holds sockets, logs and shares. */
   directory: string
 }
 
@@ -57,7 +57,7 @@ export default async function prepare(project: TestProject): Promise<() => void>
   return () => removeTraces(directory)
 }
 
-/** Where the C daemon keeps a file for each socket, by which it makes sure that it is alone, and leaves it. */
+/** The directory in which the C daemon keeps a lock file for each socket, and leaves it. */
 const LOCKS = '/run/virtiofsd'
 
 function removeTraces(directory: string): void {
@@ -73,7 +73,7 @@ async function prepareBoot(metapackage: string, names: string[], initramfs: stri
   return { image, initramfs }
 }
 
-/** No network, or no package lists, are no failure: then there are no tests, as where QEMU is missing. */
+/** A missing network or missing package lists are no failure: the tests are skipped, as without QEMU. */
 async function obtain<T>(what: string, means: () => Promise<T>): Promise<Obtained<T>> {
   const reason = missing()
   if (reason !== undefined) return { got: undefined, missing: reason }

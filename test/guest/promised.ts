@@ -1,21 +1,21 @@
-// What is promised of a share that the host changes, by the mode in which the guest's kernel remembers it.
+// The promises for a share that the host changes, by the cache mode of the guest's kernel.
 import { expect, test } from 'vitest'
 import type { CacheMode } from './daemon.ts'
 import { isKept, median, record, summary } from './results.ts'
 import type { Run } from './suite.ts'
 
 /**
- * ms beyond what is promised that a processor may need which is interpreted, and shared. What a quiet one needs is in docs/kata.md, and
- * test/mirror/silent.test.ts bounds it where the processor is real.
+ * ms beyond the promise that an interpreted and shared processor may need. docs/kata.md has the time of a
+ * quiet one, and test/mirror/silent.test.ts bounds the time on a real processor.
  */
 const INTERPRETED = 150
-/** Of which the median is taken. */
+/** The number of swaps whose median is taken. */
 const SWAPS = isKept ? 15 : 5
 const INTERVALS = [50, 250, 1000]
 
 export interface Pace {
   intervals?: number[]
-  /** ms more that the machine itself takes, where it is not only the client that is interpreted. */
+  /** ms more that the machine itself takes, where more than the client is interpreted. */
   more?: number
 }
 
@@ -43,14 +43,18 @@ export function swaps(mode: string, run: Run, { intervals = INTERVALS, more = 0 
     test(`is one IN_MOVED_TO ..data in the target, soon enough at ${interval} ms${andMore(more)}`, async () => {
       const bound = interval + 50 + INTERPRETED + more
       let slowness = await play()
-      // As below: others may have had the processors for a while.
+      // Other processes may have had the processors for a while, as below.
       for (let again = 0; slowness > bound && again < 2; again++) slowness = await play()
       expect(slowness).toBeLessThanOrEqual(bound)
     })
   }
 }
 
-/** Not a promise, but what makes one of those below: a mount that forgets at once would show nothing. @param ms of the least that it remembers */
+/**
+ * No promise, but the condition of a promise below: a mount that forgets at once would show nothing.
+ *
+ * @param ms the least time for which the mount remembers
+ */
 export function remembered(mode: string, run: Run, ms: number): void {
   test(`an ordinary stat() is told what was before a change, for ${ms} ms and longer`, async () => {
     const { latencies } = await run<{ latencies: number[] }>('remembered', { rounds: isKept ? 3 : 1 })
@@ -59,7 +63,7 @@ export function remembered(mode: string, run: Run, ms: number): void {
   })
 }
 
-/** @param backend what is chosen for such a mount */
+/** @param backend the backend that is chosen for such a mount */
 export function changes(
   mode: string,
   run: Run,
@@ -75,7 +79,7 @@ export function changes(
     types: string[]
     backend: string
   }
-  // One process for all of them: its start takes longer than a kind of change.
+  // One process plays all operations: its start takes longer than one of them.
   let played: Promise<Record<string, Told>> | undefined
   for (const operation of operations) {
     const measure = (told: Told | undefined) => {
@@ -88,7 +92,7 @@ export function changes(
     test(`tells of ${operation} within ${interval} ms and ${bound - interval}`, async () => {
       played ??= run('changes', { operations, interval, rounds })
       let slowest = measure((await played)[operation])
-      // Others may have had the processors for a while; what is slow in itself is slow again.
+      // Other processes may have had the processors for a while. A slow library is slow again.
       for (let n = 0; slowest > bound && n < 2; n++) {
         const again: Record<string, Told> = await run('changes', {
           operations: [operation],
@@ -102,7 +106,7 @@ export function changes(
   }
 }
 
-/** As many as docs/kata.md tells of take a minute in each of these modes. */
+/** The number of changes in docs/kata.md, which takes a minute in each of these modes, or a part. */
 const CHANGES = isKept ? 2000 : 1000
 
 export function readers(mode: string, run: Run): void {
@@ -116,7 +120,7 @@ export function readers(mode: string, run: Run): void {
     seconds: number
   }
 
-  /** Bursts are faster than any pass, and the pauses between them long enough for one. */
+  /** The bursts are faster than any pass, and a pause between them is long enough for a pass. */
   async function read(operation: string, key: string, changes: { burst: number; pause: number }) {
     const parameters = { operation, key, interval: 50, changes: { count: CHANGES, size: 4096, ...changes } }
     const seen = await run<Seen>('reading', parameters, 150_000)
@@ -127,7 +131,7 @@ export function readers(mode: string, run: Run): void {
   test(`meets nothing torn and nothing missing while the host swaps ${CHANGES} times`, async () => {
     const seen = await read('swaps', 'a', { burst: 40, pause: 250 })
     expect(seen).toMatchObject({ torn: 0, missing: 0 })
-    // There is a pause in forty; where others have the processors, a pass is over in few of them: 8 of 50 were seen.
+    // A pause follows 40 swaps. On a busy machine a pass ends within few of the pauses: 8 of 50 were seen.
     expect(seen.changes).toBeGreaterThan(CHANGES / 700)
   })
 
@@ -138,7 +142,8 @@ export function readers(mode: string, run: Run): void {
     if (seen.torn > 0 && seen.longest >= 100)
       skip(`the writer was held up for ${Math.round(seen.longest)} ms`)
     expect(seen.torn).toBe(0)
-    // A file that is never still for long is caught whole only now and then: 10 to 21 times in nine seconds were seen.
+    // A file that is never still for long is read whole only now and then: 10 to 21 times in nine seconds
+    // were seen.
     expect(seen.changes).toBeGreaterThan(CHANGES / 700)
   })
 }
@@ -147,12 +152,13 @@ export async function overlay(mode: string, cache: CacheMode, run: Run): Promise
   const seen = await run<{ content: string[]; skipped: unknown }>('overlay', { interval: 250 })
   record(mode, 'overlay', { content: seen.content, skipped: seen.skipped })
   expect(seen).toMatchObject({ type: 'overlay', remote: 'silent' })
-  // A look-up through overlay does not make the layer below forget, so what that remembers for ever is shown for ever.
+  // A look-up through overlay does not make the layer below forget. Content that this layer caches for ever
+  // is shown for ever.
   const forEver = cache === 'always' || cache === 'metadata'
   const inPlace = forEver ? expect.stringMatching(/^(one|two)$/) : 'two'
   const added = forEver ? expect.stringMatching(/^(two|absent)$/) : 'two'
   expect(seen.content).toEqual([inPlace, added, expect.stringMatching(/^(one|two)$/)])
-  // Where not even the layer below is asked, what it would have to say is not known either.
+  // If overlay does not even ask the layer below, the present content is not known.
   if (!forEver && seen.content[2] === 'one')
     expect(seen.skipped).toEqual([{ path: 'over', reason: expect.any(String) }])
 }

@@ -1,12 +1,12 @@
-/** How often each kind of FUSE request was made, by opcode. */
+/** The number of FUSE requests of each kind, by opcode. */
 export type Requests = Record<string, number>
 
 // [2026-11-21 10:12:51.892885+0000] [ID: 00003830] unique: 6, opcode: LOOKUP (1), nodeid: 1, insize: 45, pid: 1
 const LINE = /^\[(\S+ \S+)\+0000\] .*unique: \d+, opcode: (\w+)/gm
 
 /**
- * The requests in a piece of the log of `virtiofsd -d`, as what was done at once: parted where nothing was asked for during `gap`
- * ms.
+ * Returns the requests in a piece of the log of `virtiofsd -d`, in groups that `gap` ms without a request
+ * separate.
  */
 export function requestsIn(log: string, gap: number): Requests[] {
   const passes: Requests[] = []
@@ -21,7 +21,7 @@ export function requestsIn(log: string, gap: number): Requests[] {
   return passes
 }
 
-/** How many requests those are. */
+/** Returns the number of requests. */
 export function total(requests: Requests): number {
   return Object.values(requests).reduce((sum, count) => sum + count, 0)
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** What the guest is started with; of Debian 12's packages. */
+/** The programs that start the guest, from Debian 12's packages. */
 export const PROGRAMS = {
   qemu: { package: 'qemu-system-x86', path: inPath('qemu-system-x86_64') },
   // Debian's qemu-system-common has the C implementation, outside PATH.
@@ -15,20 +15,23 @@ export const PROGRAMS = {
 
 const REPOSITORY = join(import.meta.dirname, '../..')
 
-/** Why no guest can be started here, or undefined. */
+/** Returns the reason why no guest can be started here, or undefined. */
 export function missing(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'the guest is x86-64 Linux'
-  // virtiofsd's sandbox, and a daemon that may read all of the root directory.
+  // Root is needed for virtiofsd's sandbox, and for a daemon that may read all of the root directory.
   if (process.getuid?.() !== 0) return 'needs root'
   const absent = Object.values(PROGRAMS).filter(({ path }) => !existsSync(path))
   if (absent.length > 0) return `needs Debian's ${absent.map((each) => each.package).join(', ')}`
   if (!existsSync(join(REPOSITORY, 'dist/index.js'))) return 'needs dist: npm run build'
-  // init.sh mounts a tmpfs there.
+  // init.sh mounts a tmpfs on /mnt.
   if (`${REPOSITORY}/`.startsWith('/mnt/')) return 'the guest covers /mnt, where this repository lies'
   return undefined
 }
 
-/** Why a program that one suite alone needs, and the guest has from the host, is not there; '' if it is. */
+/**
+ * Returns the reason why a program is missing that one suite needs and that the guest has from the host, or
+ * ''.
+ */
 export function lacking(program: string): string {
   return existsSync(inPath(program)) ? '' : `needs ${program}`
 }

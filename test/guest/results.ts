@@ -1,21 +1,24 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** Whether the figures are kept: for docs/kata.md more of the same is played, at each interval, than a promise is shown by. */
+/**
+ * The figures are kept for docs/kata.md: then more rounds are played, at each interval, than the tests of
+ * promises need.
+ */
 export const isKept = (process.env.GUEST_RESULTS ?? '') !== ''
 
-/** The middle one of measured ms. */
+/** Returns the median of measured ms. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Latencies in a few figures, ms. */
+/** Returns latencies in a few figures, ms. */
 export function summary(latencies: readonly number[]) {
   const round = (ms: number) => Math.round(ms * 10) / 10
   return { n: latencies.length, median: round(median(latencies)), max: round(Math.max(...latencies)) }
 }
 
-/** Prints what was measured, and adds it to the JSON file that GUEST_RESULTS names. */
+/** Prints figures, and adds them to the JSON file that GUEST_RESULTS names. */
 export function record(mode: string, what: string, figures: object): void {
   console.log(`  ${mode}, ${what}: ${JSON.stringify(figures).replaceAll(/["{}]/g, '').replaceAll(',', ', ')}`)
   const path = process.env.GUEST_RESULTS

@@ -1,5 +1,5 @@
-// inotify-bridge run on a virtiofs share that the host changes: programs as they are hear of the host's swaps, and of local changes, once.
-// nginx is not among them: it watches nothing.
+// inotify-bridge run on a virtiofs share that the host changes: unchanged programs hear of the host's swaps
+// and of local changes, once. nginx is not among them, because it watches nothing.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,27 +14,30 @@ const INTERVAL = 50
 /** ms after the interval. */
 const SOON = 150
 const SWAPS = 10
-/** ms between looks where nothing may wait for one. */
+/** ms between looks, for changes that must not wait for a look. */
 const SELDOM = 3000
 
-/** A kind of change in the guest, and the lines that are said of it. */
+/** A kind of change in the guest, and the lines that the program prints for it. */
 type Local = [change: 'write' | 'rename' | 'unlink' | 'swap', ...lines: string[]]
 
 interface Reader {
   program: () => string[]
-  /** The end of the line after which it watches. */
+  /** The end of the line after which the program watches. */
   ready?: string
-  /** Why it cannot be had. */
+  /** The reason why the program is missing. */
   missing?: string
-  /** The end of the line by which it hears of a swap. */
+  /** The end of the line with which the program reports a swap. */
   swapped: string
-  /** All that is said of a swap, where that is always the same. */
+  /** All lines of a swap, if they are always the same. */
   swap?: string[]
-  /** A line that a look may cause or not: the AtomicWriter sets the mode of the directory that it has just made. */
+  /**
+   * A line that a look may cause or not: the AtomicWriter sets the mode of the directory that it has just
+   * made.
+   */
   unsure?: string
-  /** Whether its lines come in no order that is known. */
+  /** The program's lines have no fixed order. */
   isUnordered?: boolean
-  /** ms before each swap in which it may finish with the last. */
+  /** ms before each swap in which the program may finish with the last one. */
   rests?: number
   local: Local[]
 }
@@ -52,7 +55,7 @@ const noGo =
   lacking('go') ||
   (existsSync(join(GO_SOURCES, 'src/github.com/fsnotify/fsnotify')) ? '' : "needs Go's fsnotify in GOPATH")
 
-/** Built from Debian's sources, or those in GOPATH: nothing is fetched. */
+/** Builds from Debian's sources, or from those in GOPATH. Fetches nothing. */
 function goReader(): string[] {
   const program = join(programs(), 'fsnotify')
   const env = {
@@ -89,7 +92,7 @@ const READERS: Record<string, Reader> = {
       ['unlink', 'DELETE moved'],
     ],
   },
-  // The events that Go's fsnotify asks for.
+  // These are the events that Go's fsnotify asks for.
   'a static program that watches as fsnotify does': {
     program: () => staticReader('fc6'),
     swapped: '80 ..data',
@@ -122,7 +125,7 @@ const READERS: Record<string, Reader> = {
       ['unlink', 'REMOVE moved'],
     ],
   },
-  // It reads its file again at IN_MOVED_TO alone.
+  // This program reads its file again at IN_MOVED_TO alone.
   "Envoy's rule": {
     program: () => staticReader('82'),
     swapped: '80 ..data',
@@ -144,12 +147,12 @@ const READERS: Record<string, Reader> = {
       ['unlink', 'rename moved'],
     ],
   },
-  // It puts several events together, by what it finds then, and by time.
+  // chokidar joins several events, by its own looks and by time.
   chokidar: {
     program: () => watcher('chokidar'),
     swapped: 'change a',
     isUnordered: true,
-    // A change within 50 ms of the last of the same file it does not tell.
+    // chokidar does not report a change within 50 ms of the last one of the same file.
     rests: 500,
     local: [
       ['write', 'add local'],
@@ -160,13 +163,13 @@ const READERS: Record<string, Reader> = {
 }
 
 interface Heard {
-  /** ms; null of what was never heard of. */
+  /** ms; null for a change that the program never reported. */
   latencies: Array<number | null>
   told: string[]
   error: number
 }
 
-/** What is done to the directories of readers: in turn, or with all of them at a time. */
+/** The changes in the readers' directories: one reader after the other, or all at a time. */
 interface Played {
   interval: number
   swaps?: number
@@ -177,20 +180,23 @@ interface Played {
 const isSwap = ([change]: Local) => change === 'swap'
 const times = <T>(count: number, lines: T[]) => Array.from({ length: count }, () => lines).flat()
 const SWAPPED: Played = { interval: INTERVAL, swaps: SWAPS }
-/** The looks are far apart, and each waits for three of them. */
+/** The looks are far apart, and each reader waits for three of them. */
 const LOCAL: Played = { interval: SELDOM, local: ({ local }) => local, together: true }
 const LOCAL_SWAPS: Played = { interval: 10, local: ({ local }) => times(SWAPS, local.filter(isSwap)) }
 
-/** ms for all readers; on a machine that does nothing else they take up to 40 s. */
+/** ms for all readers; on an idle machine they take up to 40 s. */
 const DEADLINE = 300_000
 const ALLOWED = { timeout: 2 * DEADLINE + 30_000 }
 
 const measured = (latencies: Array<number | null>) =>
   summary(latencies.map((ms) => ms ?? Number.POSITIVE_INFINITY))
-/** The lines that changes in the guest are told by. */
+/** Returns the lines for changes in the guest. */
 const linesOf = (local: Local[]) => local.flatMap(([, ...said]) => said)
 
-/** Plays it with some readers, in one process of the guest; resolves to what each has heard, by its name. */
+/**
+ * Plays changes to some readers, in one process of the guest. Resolves to the lines and latencies of each
+ * reader, by name.
+ */
 async function play(run: Run, names: string[], { local = () => [], ...played }: Played) {
   const readers = names.map((name) => {
     const reader = READERS[name] as Reader
@@ -208,7 +214,7 @@ function hear(mode: string, run: Run, names: string[]): void {
     record(mode, `run, ${name}, ${what}`, { ...measured(latencies), clock })
     return measured(latencies)
   }
-  /** Whichever reader is first awaits them all. */
+  /** Plays changes to all readers once. The test of the first reader starts the play. */
   const once = (subjects: string[], played: Played) => {
     let all: Promise<Map<string, Heard>> | undefined
     return async (name: string) => {
@@ -235,9 +241,9 @@ function hear(mode: string, run: Run, names: string[]): void {
         expect(max, `all of: ${told.join('; ')}`).toBeLessThan(Number.POSITIVE_INFINITY)
         return median
       }
-      // chokidar says a change 100 ms later than it hears of it; the others take 2 ms.
+      // chokidar reports a local change 100 ms after it hears of the change; the others take 2 ms.
       const bound = INTERVAL + SOON + measured((await changed(name)).latencies).median
-      // Others may have had the processors for a while.
+      // Other processes may have had the processors for a while.
       if (check(await swapped(name)) <= bound) return
       const again = await play(run, [name], SWAPPED)
       expect(check(again.get(name) as Heard)).toBeLessThanOrEqual(bound)
@@ -272,7 +278,7 @@ function prometheus(mode: string, run: Run): void {
       const parameters = { interval: INTERVAL, swaps, within: INTERVAL + SOON }
       const seen = await run<{ inTime: number; scans: number }>('prometheus', parameters, 180_000)
       record(mode, 'run, Prometheus', { swaps, ...seen })
-      // Five events; of a change of mode it does nothing.
+      // Prometheus reads its file at each of the swap's five events, and ignores a change of mode.
       expect(seen.scans).toBe(5 * swaps)
       return seen.inTime
     }
@@ -292,7 +298,8 @@ withGuest('run by virtiofs, cache=auto', { cache: 'auto' }, (run) => {
   prometheus('auto', run)
 })
 
-// What a reader makes of its events is not up to the daemon: one that says each event as it is hears what the others would.
+// A reader's reaction to events does not depend on the daemon: one that prints each event stands for the
+// others.
 withGuest('run by virtiofs of Rust, cache=auto', { cache: 'auto', rust: true }, (run) => {
   hear('auto of Rust', run, ['a static program that watches as fsnotify does', "Envoy's rule"])
 })

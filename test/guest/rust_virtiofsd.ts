@@ -4,16 +4,21 @@ import { join } from 'node:path'
 import { command } from './command.ts'
 import { CACHE, fetchPackages } from './packages.ts'
 
-/** What starts a program that is not installed: its path, and what comes before its arguments. */
+/**
+ * The start of a command line for a program that is not installed: its path, and arguments before its own.
+ */
 export type Launcher = readonly [string, ...string[]]
 
-/** Debian 12 has no package of it, the next release has. */
+/** Debian 12 has no package of the Rust virtiofsd; the next release has. */
 const RELEASE = 'trixie'
 
-/** virtiofsd, and what it is linked against, the C library included, which is newer than Debian 12's. */
+/** virtiofsd and its libraries, with a C library that is newer than Debian 12's. */
 const PACKAGES = ['virtiofsd', 'libc6', 'libcap-ng0', 'libseccomp2', 'libgcc-s1']
 
-/** The virtiofsd written in Rust, which Kata uses: it alone has the cache modes `never` and `metadata`. */
+/**
+ * Fetches the virtiofsd written in Rust, which Kata uses: only this one has the cache modes `never` and
+ * `metadata`.
+ */
 export async function rustVirtiofsd(): Promise<Launcher> {
   const directory = join(CACHE, `virtiofsd-${RELEASE}`)
   if (!existsSync(directory)) {
@@ -30,7 +35,10 @@ export async function rustVirtiofsd(): Promise<Launcher> {
   return [loader, '--library-path', libraries, join(directory, 'usr/libexec/virtiofsd')]
 }
 
-/** apt's options for another release from where this machine has its own, with lists in `apt`: this machine's stay as they are. */
+/**
+ * Returns apt's options for another release from this machine's sources, with lists in `apt`. This machine's
+ * own lists do not change.
+ */
 async function otherRelease(apt: string): Promise<string[]> {
   const from = ['Created-By: Packages', 'Label: Debian', 'Component: main']
   const [uri] = (await command(['apt-get', 'indextargets', '--format', '$(REPO_URI)', ...from])).split('\n')

@@ -1,13 +1,14 @@
-// What test/mirror/scenarios.test.ts plays behind mounts of its own, by virtiofs.
+// Plays the scenarios of test/mirror/scenarios.test.ts by virtiofs.
 import { expect, test } from 'vitest'
 import { impossible, SCENARIOS } from '../mirror/scenarios/all.mjs'
 import { withGuest } from './suite.ts'
 
-/** ms for all of them; on a machine that does nothing else they take 70 s. */
+/** ms for all scenarios; on an idle machine they take 70 s. */
 const DEADLINE = 400_000
 
 withGuest("a mirror's scenarios by virtiofs, cache=auto", { cache: 'auto' }, (run) => {
-  // One process for all of them, whose start takes longer than most: whichever is first awaits it.
+  // One process plays all scenarios, because its start takes longer than most of them. The first test starts
+  // the process.
   let played: Promise<Record<string, string>> | undefined
   for (const [name] of SCENARIOS) {
     const reason = impossible('guest', name)

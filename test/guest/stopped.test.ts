@@ -7,7 +7,7 @@ const STOPPED = 10_000
 /** ms. A call that waits for the server would hold the loop for as long as that is stopped. */
 const STALL = 50
 
-/** Another process that wants the machine can stall one thread and not the other: not each time. */
+/** Another process can stall one thread and not the other, but not each time. */
 const AGAIN = { retry: 2 }
 
 withGuest('a virtiofsd that does not answer for 10 s', { cache: 'auto' }, (run) => {

@@ -5,18 +5,18 @@ import { withGuest } from './suite.ts'
 
 interface Played {
   rust?: boolean
-  /** At which swaps are played. */
+  /** The intervals at which swaps are played. */
   intervals?: number[]
-  /** Neither overlay nor readers: for a mode that is much like another. */
+  /** Leaves overlay and readers out, for a mode that is much like another. */
   brief?: boolean
 }
 
-/** What is promised of a share that the host changes, whatever the guest's kernel remembers of it. */
+/** Tests the promises for a share that the host changes, in each cache mode of the guest's kernel. */
 export function virtiofs(
   cache: CacheMode,
   { rust = false, intervals = [250], brief = false }: Played = {},
 ): void {
-  // By which the figures are kept: of the mode's own suite there are others.
+  // The name under which the figures are kept. The mode's own suite keeps others.
   const mode = brief && rust ? `${cache} of Rust` : cache
   withGuest(`virtiofs${rust ? ' of Rust' : ''}, cache=${cache}`, { cache, rust }, (run) => {
     describe("the kubelet's swap", () => swaps(mode, run, { intervals }))

@@ -4,7 +4,8 @@ import { LoneEvent, PackedBatch } from '../../src/inotify/batch.ts'
 const NOT_ASCII = 1 << 30
 const SAME_NAME = 1 << 29
 
-// As the addon packs: 64 events a group, names ending where their row says; one that is the same as that of the event before is not there again.
+// Packs as the addon does: 64 events a group, and each name ends where its row says. A name that equals the
+// one before is left out.
 function pack(names: Buffer[]): PackedBatch {
   const rows = new Int32Array(names.length * 4)
   const groups: string[] = []
@@ -73,7 +74,7 @@ test.each([-1, 1, 0.5, Number.NaN])('event %s of one is a RangeError', (i) => {
       expect(() => batch[column](i)).toThrow(new RangeError(`no event ${i} in a batch of 1`))
 })
 
-// As the addon gives it: the bytes of the name, one a character.
+// Takes the addon's form: the bytes of the name, a character each.
 test.each(['', 'name', 'größe', '\x7f', 'x'.repeat(255)])(
   'an event that came alone reads as a batch of one: %j',
   (name) => {

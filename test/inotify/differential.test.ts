@@ -10,8 +10,8 @@ import { type EventBatch, formatMask, IN_ALL_EVENTS, Inotify } from '../../src/i
 import { compile } from '../support/compile.ts'
 import { rounds } from '../support/long.ts'
 
-// Event for event the same as a C program that watches the same directories: see ../native/random_operations.c for
-// what is done to them and ../native/reader.c for the C program.
+// Compares each event with those of a C program that watches the same directories:
+// ../native/random_operations.c makes the operations, and ../native/reader.c is the C program.
 
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 12, long: 20 })
 const OPERATIONS = 1000
@@ -20,7 +20,7 @@ interface LoggedEvent {
   wd: number
   mask: number
   cookie: number
-  /** In hex: a name is bytes. */
+  /** In hex, because a name is bytes. */
   name: string
 }
 

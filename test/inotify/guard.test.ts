@@ -16,10 +16,10 @@ import { scratch } from '../support/scratch.ts'
 import { asTaken, blockUntilTaken, directoryWithFile, renameBlocked } from './renames.ts'
 
 const RENAMES = 100_000
-// Of a rename's halves.
+// The bytes of each half of a rename.
 const RECORD_BYTES = 32
 
-/** What a consumer sees of renames that are made while its loop is blocked. */
+/** Returns what a consumer gets of renames that are made while its loop is blocked. */
 async function renamedWhileBlocked(steps: string[], options: InotifyOptions = {}) {
   const directory = directoryWithFile()
   const inotify = new Inotify(options)
@@ -43,7 +43,7 @@ async function renamedWhileBlocked(steps: string[], options: InotifyOptions = {}
         if (mask & IN_Q_OVERFLOW) {
           overflows++
           delivering = false
-          // The one below was lost in a full queue, too.
+          // The 'end' below was lost in the full queue, too.
           writeFileSync(join(directory, `end-${overflows}`), '')
           continue
         }
@@ -71,7 +71,8 @@ test('200,000 events made while the loop is blocked: all delivered, in order', a
 
 test('with an arena of 1 MiB: what fits, in order, then exactly one overflow', async () => {
   const queue = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
-  // Nearly as much as fits; then more than the rest, which is in the arena as soon as any of it has been taken; then too much.
+  // Makes nearly as many events as fit. Then makes more than the rest, which is in the arena as soon as any
+  // of it has been taken. Then makes too many.
   const rest = 2000
   const steps = [...asTaken(16_000), `${rest}:${2 * rest * RECORD_BYTES - 1}`, '60000']
   const { delivered, overflows, outOfOrder } = await renamedWhileBlocked(steps, {
@@ -125,7 +126,7 @@ test('while the loop keeps the queue empty, the guard sleeps', async () => {
   onTestFinished(() => inotify.close())
   const [guard = '', ...others] = threads().filter((thread) => !before.includes(thread))
   expect(others).toEqual([])
-  /** How often it has gone to sleep. */
+  /** Returns how often the guard thread has gone to sleep. */
   const sleeps = () =>
     Number(
       /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readFileSync(`/proc/self/task/${guard}/status`, 'utf8'))?.[1],
@@ -144,6 +145,7 @@ test('while the loop keeps the queue empty, the guard sleeps', async () => {
     }
     return sleeps() - first
   }
-  // By the clock, each 12 ms, it would be 20 and more. Where others have the processor for so long, it does look.
+  // A guard that slept by the clock, 12 ms at a time, would have 20 sleeps and more. Where other processes
+  // hold the processor for so long, the guard does look.
   await expect.poll(() => sleepsIn(250), { timeout: 60_000 }).toBeLessThan(10)
 })

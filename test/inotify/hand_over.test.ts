@@ -23,7 +23,7 @@ function open(options?: InotifyOptions): Inotify {
   return inotify
 }
 
-/** As many renames, two events each, and what else `steps` says, while this thread is blocked. */
+/** Makes `count` renames, two events each, and then the other `steps`, while this thread is blocked. */
 function rename(inotify: Inotify, count: number, ...steps: string[]): void {
   const directory = directoryWithFile()
   inotify.add(directory, IN_MOVE)
@@ -86,7 +86,7 @@ test('a full arena is delivered to its end, in turns that leave room for others'
   expect(longestTurn).toBeLessThanOrEqual(3 * 16)
 })
 
-// Not under a sanitizer, which keeps what is freed (scripts/sanitizers.mjs).
+// A sanitizer keeps freed memory (scripts/sanitizers.mjs).
 test.skipIf(process.env.ASAN_OPTIONS ?? process.env.TSAN_OPTIONS)(
   'what was delivered from the arena goes back to the system',
   async () => {

@@ -153,7 +153,7 @@ test('a slow iterator holds delivery back and gets everything in order', async (
   inotify.add(directory, IN_CREATE)
   const iterator = inotify[Symbol.asyncIterator]()
   const made: string[] = []
-  // More batches than may wait: a turn of the loop between two files makes each a batch of its own.
+  // These are more batches than may wait: a turn of the loop between two files makes each a batch of its own.
   for (let i = 0; i < 40; i++) {
     made.push(`f${i}`)
     writeFileSync(join(directory, `f${i}`), '')

@@ -1,5 +1,6 @@
-// node --expose-gc open_close.mjs DIRECTORY COUNT: opens COUNT watchers of the directory, ten at a time, and closes each at its first event, while somebody
-// else changes it; prints what of inotify's descriptors and of threads is left, and the memory of the process, in MiB, at each tenth of the way.
+// node --expose-gc open_close.mjs DIRECTORY COUNT: opens COUNT watchers of the directory, ten at a time, and
+// closes each at its first event, while another process changes the directory. Prints the inotify descriptors
+// and threads that are left, and the memory of the process, in MiB, at each tenth of the way.
 import { once } from 'node:events'
 import { IN_ALL_EVENTS } from '../../out/inotify/constants.js'
 import { Inotify } from '../../out/inotify/inotify.js'

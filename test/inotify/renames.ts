@@ -10,7 +10,7 @@ const program = compile('renames')
 /** Each step's length when the guard thread is to take what there is: far less than the kernel's queue holds. */
 const STEP = 1000
 
-/** In memory, with the file that is renamed. */
+/** Makes a directory in memory, with the file that is renamed. */
 export function directoryWithFile(): string {
   const directory = scratch('/dev/shm')
   writeFileSync(join(directory, '0000000'), '')
@@ -22,12 +22,15 @@ export function renameBlocked(inotify: Inotify, directory: string, steps: string
   step(inotify, directory, steps)
 }
 
-/** As many renames, two events each, and no faster than the guard thread takes them: how fast it is, is a question for the benchmark. */
+/**
+ * Returns steps for `count` renames, two events each, no faster than the guard thread takes them: the guard's
+ * speed is a question for the benchmark.
+ */
 export function asTaken(count: number): string[] {
   return Array<string>(count / STEP).fill(`${STEP}:0`)
 }
 
-/** Blocks until the guard thread has taken what is in the kernel. */
+/** Blocks until the guard thread has taken all events from the kernel. */
 export function blockUntilTaken(inotify: Inotify): void {
   step(inotify, '/', ['0:0'])
 }

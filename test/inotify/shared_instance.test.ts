@@ -17,7 +17,7 @@ class User {
   readonly wds = new Set<number>()
   isBusy = false
   readonly share: InotifyShare
-  /** The names of what is made, 'overflow', and marks as numbers. */
+  /** The names of new entries, 'overflow', and marks as numbers. */
   readonly told: string[] = []
 
   constructor(reads = true) {

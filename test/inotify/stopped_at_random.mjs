@@ -1,5 +1,5 @@
-// stopped_at_random.mjs DIRECTORY: watches a file that test/native/renames.c renames, and says at the end (a name that begins with "end") what of
-// its names has been told: 'lost' are the gaps of which no IN_Q_OVERFLOW says anything.
+// stopped_at_random.mjs DIRECTORY: watches a file that test/native/renames.c renames. At the end (a name that
+// begins with "end") prints the figures of the events. 'lost' counts the gaps without an IN_Q_OVERFLOW.
 import { readFileSync } from 'node:fs'
 import { IN_CREATE, IN_MOVED_FROM, IN_MOVED_TO, IN_Q_OVERFLOW, Inotify } from '../../dist/inotify.js'
 
@@ -13,8 +13,9 @@ let overflows = 0
 let lost = 0
 // Twice a name's number, and one more for its IN_MOVED_FROM: 0000000 leaves, 0000001 comes and leaves ...
 let expected = 1
-// The kernel has one IN_Q_OVERFLOW in a queue: while it is there, what finds the queue full again is dropped without another (fs/notify/notification.c). So
-// it speaks for all that was queued before it was read, which may be a whole queue behind it.
+// The kernel's queue holds one IN_Q_OVERFLOW: while that one is queued, an event that finds the queue full
+// again is dropped without another (fs/notify/notification.c). An overflow thus speaks for all events that
+// were queued before it was read, up to a whole queue.
 let mayMiss = 0
 inotify.on('events', (batch) => {
   for (let i = 0; i < batch.length; i++) {
@@ -26,7 +27,7 @@ inotify.on('events', (batch) => {
     const name = batch.name(i)
     if (name.startsWith('end')) return end()
     const place = 2 * Number(name) + (batch.mask(i) === IN_MOVED_FROM ? 1 : 0)
-    // What comes again, or before its time, is as wrong.
+    // A repeated event, or one before its time, is as wrong.
     if (place < expected || (place > expected && mayMiss === 0)) lost++
     if (mayMiss > 0) mayMiss--
     expected = place + 1

@@ -14,7 +14,7 @@ const EVENTS = rounds(process.env.EVENTS, { quick: 400_000, long: 600_000 })
 
 const QUEUE = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
 
-/** What is read and waits for the loop, and as much again for what is made of it, beside a bare node. */
+/** The bytes that wait for the loop, as much again for the objects made of them, and a bare node. */
 const MOST_MIB = 64 + 64 + 100
 
 test(`${EVENTS} events while the process is stopped and continued at random: none is lost in silence, and memory is bounded`, async () => {
@@ -25,7 +25,7 @@ test(`${EVENTS} events while the process is stopped and continued at random: non
 
   const writer = start(compile('renames'), [directory, String(EVENTS / 2)])
   const written = once(writer, 'exit')
-  // Once for so long that the kernel's queue is full; such a writer fills it in 60 ms.
+  // The first stop is so long that the kernel's queue fills up; such a writer fills it in 60 ms.
   await stop(watcher)
   const full = namedNow(directory) + QUEUE
   await expect.poll(() => namedNow(directory), { interval: 5 }).toBeGreaterThan(full)
@@ -40,7 +40,7 @@ test(`${EVENTS} events while the process is stopped and continued at random: non
 
   const said = lines.next()
   for (let i = 0, isOver = false; !isOver; i++) {
-    // One is not enough: a full queue drops it.
+    // A full queue drops the mark, so one is not enough.
     writeFileSync(join(directory, `end-${i}`), '')
     isOver = await Promise.race([said.then(() => true), setTimeout(50, false)])
     rmSync(join(directory, `end-${i}`))
@@ -49,12 +49,12 @@ test(`${EVENTS} events while the process is stopped and continued at random: non
   expect(lost).toBe(0)
   expect(overflows).toBeGreaterThan(0)
   expect(delivered).toBeLessThan(EVENTS)
-  // The last of all as well, unless it was then that the queue was full.
+  // The last event came as well, unless the queue was full then.
   if (!endsInOverflow) expect(last).toBe(EVENTS)
   expect(peakMiB).toBeLessThan(MOST_MIB)
 })
 
-/** The number that the file has for a name now. It has none between two names. */
+/** Returns the number that the file has for a name now. The file has no name between two. */
 function namedNow(directory: string): number {
   return Number(readdirSync(directory)[0] ?? 0)
 }

@@ -1,10 +1,11 @@
-// unshare -U -r node user_namespace.mjs DIRECTORY WATCHES INSTANCES: sets the limits of its user namespace; prints as JSON the hints of who meets them, and what diagnose() says then.
+// unshare -U -r node user_namespace.mjs DIRECTORY WATCHES INSTANCES: sets the limits of its user namespace.
+// Prints as JSON the hints of callers that meet the limits, and the answer of diagnose().
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = '', watches = '', instances = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const { diagnose, Inotify, watch } = await import(join(import.meta.dirname, '../../dist/index.js'))
 writeFileSync('/proc/sys/user/max_inotify_watches', watches)
 writeFileSync('/proc/sys/user/max_inotify_instances', instances)

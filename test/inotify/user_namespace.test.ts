@@ -36,7 +36,7 @@ describe.skipIf(!isBuilt || !mayUnshare)(
           maxUserInstances: instances,
           instancesLimitedBy: ofInstances,
         },
-        // How many instances are in use may have been looked at up to a second ago.
+        // The number of instances in use may be up to a second old.
         advice: expect.arrayContaining([named(ofWatches, watches)]),
       })
     })

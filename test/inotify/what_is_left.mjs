@@ -2,14 +2,14 @@ import { readdirSync, readlinkSync } from 'node:fs'
 
 export const threads = () => readdirSync('/proc/self/task').length
 
-/** The process's memory in MiB, once nobody waits for the collector (--expose-gc). */
+/** Returns the process's memory in MiB after a garbage collection (--expose-gc). */
 export function memory() {
   globalThis.gc?.()
   return Math.round(process.memoryUsage.rss() / 2 ** 20)
 }
 
 /**
- * What of inotify's descriptors is there, and of threads beside those that there were.
+ * Returns the numbers of inotify descriptors, and of threads beyond the earlier ones.
  * @param {number} threadsBefore
  */
 export function left(threadsBefore) {

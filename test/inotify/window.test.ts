@@ -13,7 +13,7 @@ function open(options: InotifyOptions): Inotify {
   return inotify
 }
 
-/** Whether a timer of libuv's that repeats each `ms` runs in this loop. */
+/** Returns if a libuv timer that repeats every `ms` ms runs in this loop. */
 function timerRuns(ms: number): boolean {
   const { libuv } = process.report.getReport() as unknown as {
     libuv: Array<{ type: string; is_active: boolean; repeat?: number }>
@@ -36,7 +36,7 @@ test('a window opens at the second event and closes when none comes: idle is idl
   expect(await oneMore()).toBe(false)
   await expect.poll(oneMore, { timeout: 60_000 }).toBe(true)
   await expect.poll(() => timerRuns(297), { timeout: 60_000 }).toBe(false)
-  // And delivery goes on behind it.
+  // The delivery goes on after the window.
   await oneMore()
 })
 
@@ -59,8 +59,8 @@ test('a window longer than the guard has patience is kept', async () => {
   const writer = spawn(compile('renames'), [directory, '10000/10'], { stdio: 'inherit' })
   expect(await once(writer, 'exit')).toEqual([0, null])
   await all
-  // A second, if the writer gets a processor, so five windows of two or three batches each, of at most 64 KiB; one at each of the guard's
-  // wakeups would be a hundred.
+  // A second, if the writer gets a processor, is five windows of two or three batches each, of at most 64
+  // KiB. One batch at each of the guard's wakeups would be a hundred.
   const windows = 1 + Math.ceil((performance.now() - began) / batchWindow)
   const full = Math.ceil((events * 32) / (64 * 1024))
   expect(batches).toBeLessThan(3 * windows + 2 * full)

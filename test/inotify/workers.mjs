@@ -1,12 +1,13 @@
-// node workers.mjs DIRECTORY COUNT: starts and terminates COUNT workers that watch the directory, eight at a time, while
-// somebody else changes it; prints what of inotify's descriptors and of threads is left, and the process's
-// memory, in MiB, at each tenth of the way (--expose-gc). An abort shows in the exit code.
+// node workers.mjs DIRECTORY COUNT: starts and terminates COUNT workers that watch the directory, eight at a
+// time, while another process changes the directory. Prints the inotify descriptors and threads that are
+// left, and the process's memory, in MiB, at each tenth of the way (--expose-gc). An abort shows in the exit
+// code.
 import { Worker } from 'node:worker_threads'
 import { left, memory, threads } from './what_is_left.mjs'
 
 const [directory, count] = [process.argv[2], Number(process.argv[3])]
 
-// Not all that there is: most of a worker's time would be that.
+// Imports single modules, because importing all would take most of a worker's time.
 const moduleOf = (/** @type {string} */ name) =>
   JSON.stringify(new URL(`../../out/inotify/${name}.js`, import.meta.url).href)
 

@@ -11,11 +11,14 @@ import { scratch } from '../support/scratch.ts'
 const WORKERS = rounds(process.env.WORKERS, { quick: 20, long: 50 })
 const WATCHERS = rounds(process.env.WATCHERS, { quick: 100, long: 500 })
 
-/** What a program of this folder says that has a directory in which somebody else renames all the time: the load is that of renames.c. */
+/**
+ * Runs a program of this folder on a directory in which renames.c renames all the time, and returns its
+ * output.
+ */
 async function saidUnderLoad(program: string, count: number, load: string) {
   const directory = scratch('/dev/shm')
   writeFileSync(join(directory, '0000000'), '')
-  // Ended by its pid.
+  // The writer is ended by its pid.
   const writer = spawn(compile('renames'), [directory, load], { stdio: 'ignore' })
   const ended = once(writer, 'exit')
   onTestFinished(async () => {
@@ -28,10 +31,13 @@ async function saidUnderLoad(program: string, count: number, load: string) {
   return JSON.parse(stdout)
 }
 
-/** Ten measures of memory, in MiB. What comes and goes with the load is no leak: one would be in the least of the second half. */
+/**
+ * Checks ten measures of memory, in MiB. Memory that comes and goes with the load is no leak: a leak would
+ * show in the least of the second half.
+ */
 function expectPlateau(rss: number[]): void {
   expect(rss).toHaveLength(10)
-  // It keeps what was freed for a while, to see it used again.
+  // A sanitizer keeps freed memory for a while, to detect uses of it.
   const isSanitized = /\blib[a-z]+san\.so/.test(process.env.LD_PRELOAD ?? '')
   const most = isSanitized ? Number.POSITIVE_INFINITY : Math.min(...rss.slice(0, 5)) + 15
   expect(Math.min(...rss.slice(5)), `${rss} MiB`).toBeLessThan(most)

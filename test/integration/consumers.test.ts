@@ -1,4 +1,5 @@
-// Programs that nobody has changed, as consumers of a mirror: a ConfigMap is swapped behind a silent mount, and they see it in the target.
+// Unchanged programs as consumers of a mirror: a ConfigMap is swapped behind a silent mount, and the programs
+// see the swap in the target.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -18,9 +19,9 @@ function plainDirectory(): ReturnType<typeof silentMount> {
   return { back, front: back, wrap: (argv) => [...argv] }
 }
 
-/** `inotify-bridge mirror` of a FUSE mount behind which the kubelet writes, to a tmpfs. */
+/** Runs `inotify-bridge mirror` from a FUSE mount, behind which the kubelet writes, to a tmpfs. */
 async function mirrored() {
-  // A mirror polls any source: without a FUSE mount it is the directory itself.
+  // A mirror polls any source: without a FUSE mount the source is the directory itself.
   const { back, wrap, front } = mayMount ? silentMount() : plainDirectory()
   const target = scratch('/dev/shm')
   const swap = (text: string, more: Record<string, string> = {}) =>
@@ -32,7 +33,7 @@ async function mirrored() {
   return { target, key: join(target, 'app.yaml'), swap }
 }
 
-/** Waits until a program watches what a path leads to. */
+/** Waits until a program watches the file that a path leads to. */
 async function watching({ pid }: Program, path: string): Promise<void> {
   await expect.poll(() => watchedBy(pid), PATIENCE).toContain(statSync(path, { bigint: true }).ino)
 }
@@ -55,7 +56,7 @@ describe.skipIf(!existsSync(MAIN))(
     test.skipIf(!isThere('entr'))('entr on the key, at every swap (needs entr)', async () => {
       const { key, swap } = await mirrored()
       const run = new Program('entr', ['-n', 'sh', '-c', 'cat "$0"; echo', key], { input: `${key}\n` })
-      // What comes while the command runs, and for 50 ms after it, is disregarded.
+      // entr ignores events while the command runs, and for 50 ms afterwards.
       await expect.poll(() => run.lines, PATIENCE).toEqual(['one'])
       for (const [n, text] of VERSIONS.entries()) {
         await expect.poll(() => pollsForever(run.pid), PATIENCE).toBe(true)
@@ -87,10 +88,10 @@ describe.skipIf(!existsSync(MAIN))(
       }
       const lines = Object.entries(configuration).map(([name, value]) => `${name} = ${value}\n`)
       writeFileSync(join(home, 'incron.conf'), lines.join(''))
-      // Upon an event of a directory incrond makes all its watches anew, and misses what follows at once: of a swap's IN_MOVED_TOs that
-      // of ..data. The old version's IN_DELETE is the last.
+      // Upon an event of a directory incrond makes all its watches anew, and misses the next events: of a
+      // swap's IN_MOVED_TOs, incrond misses that of ..data. The old version's IN_DELETE is the last event.
       writeFileSync(join(tables as string, 'mirror'), `${target} IN_DELETE cp ${key} ${copies}/swapped\n`)
-      // It must be root of some namespace.
+      // incrond must be root in some namespace.
       const run = new Program('unshare', ['-r', 'incrond', '-n', '-f', join(home, 'incron.conf')])
       await watching(run, target)
       const copied = () => (existsSync(`${copies}/swapped`) ? readFileSync(`${copies}/swapped`, 'utf8') : '')

@@ -1,5 +1,6 @@
-// Envoy's rule, imitated (examples/envoy-exdev/envoy_rule.mjs says what of it): Debian has no Envoy. IN_MOVED_TO of exactly the file's name
-// in its directory, or any move in a `watched_directory`, and nothing else has it read its file again.
+// Envoy's rule, imitated (examples/envoy-exdev/envoy_rule.mjs says how much of it): Debian has no Envoy.
+// Envoy reads its file again at IN_MOVED_TO of exactly the file's name in its directory, or at any move in a
+// `watched_directory`, and at no other event.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ import { PATIENCE } from './programs.ts'
 const NAME = 'lds.yaml'
 
 describe.skipIf(!existsSync(MAIN))("Envoy's rule, imitated (needs dist)", () => {
-  /** What Envoy would watch, a directory on another mount, and what moves it heard of until now. */
+  /** Returns a watched directory like Envoy's, a directory on another mount, and the moves so far. */
   async function envoy(name?: string) {
     const { EnvoyRule } = await import('../../examples/envoy-exdev/envoy_rule.mjs')
     const [directory, elsewhere] = [scratch(), scratch('/dev/shm')]
@@ -25,7 +26,7 @@ describe.skipIf(!existsSync(MAIN))("Envoy's rule, imitated (needs dist)", () => 
     const rule = new EnvoyRule(directory, name)
     onTestFinished(() => rule.close())
     const reloads = async () => {
-      // What was told before the mark is all that there is.
+      // All reloads before the mark have been told.
       writeFileSync(join(directory, 'mark'), 'x')
       await expect.poll(() => rule.heard.has('mark'), PATIENCE).toBe(true)
       return rule.reloads
@@ -89,7 +90,7 @@ describe.skipIf(!existsSync(MAIN))("Envoy's rule, imitated (needs dist)", () => 
     await using mirrored = await mirror(source, target, { quiet: 0, interval: 20 })
     const [byName, byDirectory] = [new EnvoyRule(target, NAME), new EnvoyRule(target)]
     for (const rule of [byName, byDirectory]) onTestFinished(() => rule.close())
-    // In place, as virtiofs or NFS would show it: the target's is a rename nevertheless.
+    // A write in place, as virtiofs or NFS would show it. In the target it is a rename nevertheless.
     writeFileSync(join(source, NAME), 'two')
     await expect.poll(() => byName.reloads, PATIENCE).toEqual([NAME])
     await atomicWrite(source, { 'cds.yaml': 'two' })

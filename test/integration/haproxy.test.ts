@@ -12,7 +12,10 @@ import { freePort, PATIENCE, told } from './programs.ts'
 
 const SWAPS = rounds(process.env.SWAPS, { quick: 5, long: 10 })
 
-/** By expose-fd the next worker takes the very listening sockets over, and who waits in their queues with them. */
+/**
+ * With expose-fd, the next worker takes the very listening sockets over, with the connections that wait in
+ * their queues.
+ */
 const configuration = (directory: string, port: number, page: string) => `global
   stats socket ${directory}/socket mode 600 level admin expose-fd listeners
 defaults

@@ -1,5 +1,5 @@
-// The real nginx: reloaded by `inotify-bridge reload` as process 1 of a pid namespace, with nginx beside it, as in a container that runs
-// both. What no test of our own parts can tell is what a reload does to those who are asking.
+// The real nginx: reloaded by `inotify-bridge reload` as process 1 of a pid namespace, as in a container that
+// runs both. Only this test can tell how a reload affects clients with requests under way.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -18,7 +18,9 @@ const SWAPS = rounds(process.env.SWAPS, { quick: 10, long: 15 })
 describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN))(
   'nginx (needs nginx, unshare and dist)',
   () => {
-    /** nginx and `inotify-bridge reload`, process 1 of their namespace; ready, and nginx answers. */
+    /**
+     * Starts nginx and `inotify-bridge reload`, process 1 of their namespace, and waits until nginx answers.
+     */
     async function pod(...target: string[]) {
       const [directory, port] = [scratch(), await freePort()]
       const config = join(directory, 'config')
@@ -29,7 +31,7 @@ describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN)
       const nginx = ['nginx', '-c', join(config, 'nginx.conf'), '-p', directory, '-e']
       const validation = [...nginx.slice(1), 'stderr', '-t'].map((arg) => `--validate-arg=${arg}`)
       const args = ['--delay', '50', '--retry', '100', '--json', config, '--validate', 'nginx', ...validation]
-      // nginx goes to the background, and so to process 1.
+      // nginx goes to the background, and so becomes a child of process 1.
       const start = ['sh', '-c', '"$1" "$2" "$3" "$4" "$5" "$6" "$7" && shift 7 && exec "$@"', 'sh']
       const run = new Program('unshare', [
         ...CONTAINER,
@@ -61,13 +63,13 @@ describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN)
       for (let n = 1; n <= SWAPS; n++) {
         await show(`page ${n}`)
         await expect.poll(() => textOf(url), PATIENCE).toBe(`page ${n}`)
-        // It is served as soon as nginx has the signal, of which is told a moment later.
+        // nginx serves the page as soon as it has the signal, and the event follows a moment later.
         await expect.poll(() => told('reload').length, PATIENCE).toBe(n)
         if (n % 25 > 0) continue
         const failures = told('failed').length
         await publishDirectory(config, { 'nginx.conf': 'http { no_such_directive; }' })
         await expect.poll(() => told('failed').length, PATIENCE).toBeGreaterThanOrEqual(failures + 2)
-        // Polled: for a moment a worker that is to end may still answer.
+        // Polls, because a worker that is to end may still answer for a moment.
         await expect.poll(() => textOf(url), PATIENCE).toBe(`page ${n}`)
       }
       const seconds = (performance.now() - began) / 1000
@@ -87,7 +89,7 @@ describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN)
           reason: "'nginx': exit code 1",
           output: expect.stringContaining('unknown directive "no_such_directive"'),
         })
-      // What nginx itself says of each HUP, and of an invalid configuration.
+      // nginx logs each HUP, and an invalid configuration.
       expect(log().match(/\bsignal 1 \(SIGHUP\) received\b.*reconfiguring/g)).toHaveLength(SWAPS)
       expect(log()).not.toMatch(/\[(emerg|alert|crit|error)\]/)
       expect(zombiesIn(`/proc/${pid}/root/proc`)).toEqual([])

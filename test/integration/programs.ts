@@ -3,16 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Program } from '../cli/command.ts'
 
-/** For conditions that are awaited. */
+/** The patience for awaited conditions. */
 export const PATIENCE = { interval: 10, timeout: 60_000 }
 
-// Below those that the kernel gives to whoever asks for any: what else runs is not given one of them between here and the program.
+// The ports lie below those that the kernel gives to any caller: no other program gets one between this call
+// and the start of the program.
 const FIRST_PORT = 20_000
 const PORTS = 10_000
 const PORTS_EACH = 10
 let asked = 0
 
-/** A port of the loopback interface that nobody listens on, nor any other test file is given. */
+/** Returns a free port of the loopback interface that no other test file gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + ((process.pid * PORTS_EACH + asked++) % PORTS)
@@ -28,7 +29,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The processes that have ended and that nobody has waited for, as a /proc shows them. */
+/** Returns the processes that have ended without a wait by their parent, as a /proc shows them. */
 export function zombiesIn(proc: string): string[] {
   return readdirSync(proc)
     .filter((name) => /^\d+$/.test(name))
@@ -42,7 +43,7 @@ export function zombiesIn(proc: string): string[] {
     })
 }
 
-/** The inodes that a process watches by inotify. */
+/** Returns the inodes that a process watches by inotify. */
 export function watchedBy(pid: number): bigint[] {
   const proc = `/proc/${pid}/fdinfo`
   return readdirSync(proc).flatMap((fd) => {
@@ -55,12 +56,12 @@ export function watchedBy(pid: number): bigint[] {
   })
 }
 
-/** Whether a process waits in poll(2) for one descriptor, for however long it takes. */
+/** Returns if a process waits in poll(2) for one descriptor without a timeout. */
 export function pollsForever(pid: number): boolean {
   return /^\d+ 0x[0-9a-f]+ 0x1 0xf+ /.test(readFileSync(`/proc/${pid}/syscall`, 'utf8'))
 }
 
-/** How often an event was told of, of a run with --json. */
+/** Returns the objects of an event, in a run with --json. */
 export function told(run: Program, event: string): Array<Record<string, unknown>> {
   return run.objects.filter((object) => object.event === event)
 }

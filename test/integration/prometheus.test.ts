@@ -44,7 +44,10 @@ describe.skipIf(!isThere('prometheus') || !existsSync(MAIN))('Prometheus (needs 
       /** 1 or 0. */
       successful: () => metric('prometheus_config_last_reload_successful'),
       succeededAt: () => metric('prometheus_config_last_reload_success_timestamp_seconds'),
-      /** How often it was asked to reload, and did, or did not. It counts when it has answered. */
+      /**
+       * Returns how often a reload was requested with success, and without. Prometheus counts when it has
+       * answered.
+       */
       asked: async () =>
         (
           await Promise.all(
@@ -85,7 +88,8 @@ describe.skipIf(!isThere('prometheus') || !existsSync(MAIN))('Prometheus (needs 
     })
     expect(await successful()).toBe(0)
     await expect.poll(async () => (await asked())[1], PATIENCE).toBeGreaterThanOrEqual(3)
-    // It was asked for what it refused: only another request makes its metric, and an alert by it, good again.
+    // Prometheus was asked to reload what it refused. Only another request makes its metric, and an alert by
+    // that metric, good again.
     await publish(version(1))
     await expect.poll(() => told(run, 'reload').length, PATIENCE).toBe(2)
     expect(await successful()).toBe(1)

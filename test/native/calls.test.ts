@@ -50,13 +50,17 @@ function makeFifo(path: string): void {
   if (spawnSync('mkfifo', [path]).status !== 0) throw new Error('mkfifo failed')
 }
 
-/** A call that no server answers: opening a FIFO waits for its other end, as statx(2) does for a stopped virtiofsd. */
+/**
+ * Makes a call that gets no answer: opening a FIFO waits for its other end, as statx(2) does for a stopped
+ * virtiofsd.
+ */
 async function stuck(calls: SyscallThread, path: string) {
   makeFifo(path)
   const opened = calls.open(path, O_RDONLY)
   opened.catch(() => {})
-  // On the thread, that is, and not in the queue: read(2) of /proc/self/task/N/wchan needs more rights than a test has. So long, since the
-  // thread may wait for a processor as well.
+  // The call must be on the thread and no longer in the queue. Reading /proc/self/task/N/wchan would need
+  // more rights than a test has, so this waits for long enough, even if the thread has to wait for a
+  // processor.
   await vi.waitFor(() => expect(calls.unanswered).toBeGreaterThan(300), PATIENCE)
   return {
     opened,
@@ -124,7 +128,7 @@ test('a lock is one descriptor, until it is closed', async () => {
     code: 'EAGAIN',
     syscall: 'flock',
   })
-  // On a thread of its own, it waits.
+  // On a thread of its own the call waits.
   const waiting = open()
   const third = await waiting.open(`/proc/self/fd/${other}`, O_RDONLY)
   const locked = waiting.lock(third.fd, LOCK_EX)
@@ -165,7 +169,7 @@ test('a failure has the shape of node:fs', async () => {
     message: expect.stringMatching(error.message),
   })
   await expect(calls.read(-1, 10)).rejects.toMatchObject({ code: 'EBADF', syscall: 'read' })
-  // Not in libuv's table.
+  // libuv's table lacks this errno.
   expect(new CallError(116, 'statx').message).toBe('ESTALE: stale file handle, statx')
   await expect(calls.read(0, 2 ** 40)).rejects.toMatchObject({ code: 'EINVAL' })
 })
@@ -186,7 +190,7 @@ test('nothing outside the directory is opened, and no symlink followed', async (
 test('a FIFO is never opened to be read', async () => {
   const { calls, path, at } = await openDirectory()
   makeFifo(join(path, 'fifo'))
-  // Were it open for reading at any moment, this would have gone through.
+  // If the FIFO were open for reading at any moment, this open would succeed.
   const writer = calls.openRegular(at('fifo'))
   await expect(writer).rejects.toMatchObject({ code: 'EPROTOTYPE' })
   expect(() => openSync(join(path, 'fifo'), constants.O_WRONLY | constants.O_NONBLOCK)).toThrow('ENXIO')
@@ -248,7 +252,7 @@ describe('a call that is not answered', () => {
     await expect(opened).rejects.toMatchObject({ code: 'ECANCELED', syscall: 'open' })
     await expect(behind).rejects.toMatchObject({ code: 'ECANCELED', syscall: 'statx' })
     await expect(dead.stat(at(''))).rejects.toMatchObject({ code: 'ECANCELED' })
-    // It answers after all: what it opened is closed, and what was held.
+    // The call is answered after all: its descriptor is closed, and so are the held ones.
     release()
     await vi.waitFor(() => {
       expect(threads()).toBeLessThanOrEqual(before.threads)
@@ -258,17 +262,18 @@ describe('a call that is not answered', () => {
 
   test('what was opened is closed at the end, and a close after it is none of another file', async () => {
     const { path } = await openDirectory()
-    // Of this directory: what tests before this one have left to a thread may be closed meanwhile.
+    // Counts only descriptors of this directory: a thread may meanwhile close descriptors that earlier tests
+    // have left.
     const before = descriptorsOf(path)
     const calls = open()
     const opened = await Promise.all(Array.from({ length: 20 }, () => calls.open(path, O_PATH)))
-    // Answered by the thread, and not yet heard of.
+    // The thread has answered, and JavaScript has not heard of the answer yet.
     const late = calls.open(path, O_PATH)
     late.catch(() => {})
     calls.end()
     for (const { fd } of opened) calls.close(fd)
     await vi.waitFor(() => expect(descriptorsOf(path)).toBe(before), PATIENCE)
-    // They get the numbers of those that were closed.
+    // The new descriptors get the numbers of the closed ones.
     const others = opened.map(() => openSync(path, O_RDONLY))
     for (const { fd } of opened) calls.close(fd)
     await open().stat({ fd: others[0] as number, name: '' })
@@ -298,9 +303,9 @@ test('the text of a link is that of the very link whose stat it comes with', asy
   symlinkSync('b'.repeat(2000), join(path, 'other'))
   const { fd: theirs } = await other.open(path, O_PATH | O_DIRECTORY)
   const sizes = new Set<bigint>()
-  // Each has a thread: the one exchanges what the other looks at.
+  // The two threads compete: one exchanges the links that the other looks at.
   for (let round = 0; round < 20; round++) {
-    // An odd number: each round begins with the other one.
+    // The number is odd, so that each round begins with the other link.
     const exchanges = Array.from({ length: 501 }, () =>
       other.rename({ fd: theirs, name: 'link' }, { fd: theirs, name: 'other' }, RENAME_EXCHANGE),
     )

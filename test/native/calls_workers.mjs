@@ -1,5 +1,6 @@
-// node calls_workers.mjs DIRECTORY: starts workers that make calls, one of which nobody answers, and terminates them wherever they
-// are; prints how many when nothing is left of them. An abort shows in the exit code.
+// node calls_workers.mjs DIRECTORY: starts workers that make calls, one of which gets no answer, and
+// terminates them at any point. Prints their number when nothing is left of them. An abort shows in the exit
+// code.
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,11 +49,11 @@ async function startAndTerminate(i) {
   })
   await sleep(i % 7)
   await worker.terminate()
-  // The call that nobody had answered, if it was made.
+  // Answers the unanswered call, if it was made.
   try {
     closeSync(openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK))
   } catch {
-    // ENXIO: it was not.
+    // ENXIO: the call was not made.
   }
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// To the last there is.
+// Goes down to the last directory.
 static int go_down(const char* path) {
   int count = 0;
   if (chdir(path) != 0) return -1;

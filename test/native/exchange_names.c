@@ -1,11 +1,11 @@
-// The other user of a directory that all may write to: waits for each entry whose name begins so, and gives
-// its name to something else at once.
+// Plays another user of a directory that all may write to: waits for each entry whose name begins with
+// PREFIX, and gives its name to another entry at once.
 //
 //   exchange_names DIRECTORY PREFIX SUBDIRECTORY FILE...
 //
-// SUBDIRECTORY changes places with what is a directory, a FILE that is still there is renamed over what is
-// none. Says "ready", and at the end of its stdin how often it was there in time. Begins as root and goes on
-// as user 65534: the way to this program may be root's alone.
+// SUBDIRECTORY changes places with a directory. A FILE that is still there is renamed over any other entry.
+// Prints "ready", and at the end of its stdin how often it was in time. Begins as root and goes on as user
+// 65534: the way to this program may be open to root alone.
 
 #define _GNU_SOURCE
 #include <err.h>
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
       exchanged += exchange(directory, event);
       at += (ssize_t)sizeof *event + event->len;
     }
-    // It does not sleep: to be woken up would take longer than there is time.
+    // Polls without a sleep: waking up would take too long.
     if (poll(fds, 2, 0) < 0 && errno != EINTR) err(1, "poll");
   }
   printf("%ld\n", exchanged);

@@ -1,9 +1,9 @@
-// Preloaded: makes system calls of the addon's fail, one kind at a time, and counts them all. Those of Node
-// itself, and of libuv, are let through.
+// Preloaded: makes system calls of the addon fail, one kind at a time, and counts all of them. Lets the calls
+// of Node and libuv through.
 //
-// FAULTS names a file that is mapped, so that whoever writes to it switches a fault on and off while the
-// process runs: see struct control. Nothing is said of a call that the addon makes on its own behalf
-// elsewhere than in libc (there is none: faults.test.ts looks).
+// FAULTS names a mapped file, through which another program switches a fault on and off while the process
+// runs: see struct control. System calls that the addon makes without libc are not counted (there are none:
+// faults.test.ts looks).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// clang-format off: it puts them another way each time.
+// clang-format off: it would arrange this list differently each time.
 #define CALLS(X)       \
   X(inotify_init1)     \
   X(inotify_add_watch) \
@@ -77,18 +77,18 @@ enum { CALLS(NUMBER) CALL_COUNT };
 static const char* const names[] = {CALLS(NAME)};
 
 struct control {
-  // Which call fails; -1: none.
+  // The call that fails; -1: none.
   _Atomic int32_t call;
   _Atomic int32_t number;
-  // So many are let through first, and then so many fail.
+  // The number of calls that are let through first, and the number that fail then.
   _Atomic int32_t skip;
   _Atomic int32_t most;
-  // How many have failed.
+  // The number of failures so far.
   _Atomic int32_t failed;
   int32_t count;
   struct {
     char name[24];
-    // How often the addon has made it, failed or not.
+    // The number of calls that the addon has made, failed or not.
     _Atomic int32_t made;
   } calls[64];
 };
@@ -96,7 +96,7 @@ struct control {
 static struct control* control;
 static void* real[CALL_COUNT];
 
-// By the names that the addon links them by.
+// Returns the name that the addon links a call by.
 static const char* symbol(int call) {
   switch (call) {
     case CALL_mmap:
@@ -131,7 +131,7 @@ __attribute__((constructor)) static void begin(void) {
   for (int call = 0; call < CALL_COUNT; call++) strcpy(control->calls[call].name, names[call]);
 }
 
-// Where the addon lies, once it is loaded. dladdr(3) would look through all of Node's symbols each time.
+// The place of the addon, once it is loaded. dladdr(3) would search all of Node's symbols each time.
 static _Atomic uintptr_t addon_begins, addon_ends;
 
 static int find_addon(struct dl_phdr_info* info, size_t size, void* data) {
@@ -153,10 +153,10 @@ static int is_of_addon(void* address) {
   return at >= addon_begins && at < addon_ends;
 }
 
-// The errno, or 0.
+// Returns the errno of a fault, or 0.
 static int fault(int call, void* caller) {
   if (control == NULL) return 0;
-  // The addon has libuv make its threads.
+  // libuv makes the threads for the addon.
   if (call != CALL_pthread_create && !is_of_addon(caller)) return 0;
   atomic_fetch_add(&control->calls[call].made, 1);
   if (control->call != call) return 0;
@@ -219,14 +219,14 @@ WRAP(int, flock, flock, -1, (int fd, int operation), (fd, operation))
 WRAP(int, futimens, futimens, -1, (int fd, const struct timespec times[2]), (fd, times))
 WRAP(pid_t, waitpid, waitpid, -1, (pid_t pid, int* status, int options), (pid, status, options))
 
-// Whatever it says, the descriptor is free (close(2)).
+// The descriptor is free after a failed close(2) too.
 int close(int fd) {
   int closed = PASS(close, int (*)(int))(fd);
   FAIL(close, -1);
   return closed;
 }
 
-// These give the errno itself.
+// This call returns the errno itself.
 int posix_fadvise64(int fd, off64_t from, off64_t bytes, int advice) {
   int number = fault(CALL_posix_fadvise, __builtin_return_address(0));
   if (number != 0) return number;

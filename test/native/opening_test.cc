@@ -1,6 +1,7 @@
-// The walker's descriptors by themselves, without node: what has none is opened again, from the nearest
-// ancestor that has one, and is what it was or ENOENT. Runs in an empty directory, its argument; with a
-// second one as on a kernel that has no openat2(2). Ends with exit code 0, or says what is wrong.
+// The walker's descriptors alone, without node: a directory without a descriptor is opened again, from the
+// nearest ancestor that has one. The result is the same directory, or ENOENT. Runs in an empty directory, its
+// argument; with a second argument as on a kernel without openat2(2). Ends with exit code 0, or prints the
+// fault.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +42,8 @@ std::vector<uint8_t> PackRequest(const std::string& root) {
   return packed;
 }
 
-// A line of directories, root/d/d/d..., as a walk has it when it has come to the last: in each of them 'd' is
-// taken, and 'other' still waits, if there is one.
+// A line of directories, root/d/d/d..., in the state of a walk that has come to the last: in each directory
+// 'd' is taken, and 'other' still waits, if there is one.
 class Line {
  public:
   Line(const std::string& root, size_t length, bool has_other = true) : root_(root), has_other_(has_other) {
@@ -56,7 +57,7 @@ class Line {
     }
   }
 
-  // The job for 'd' of the last.
+  // Returns the job for 'd' of the last directory.
   Job Last() {
     Job job;
     Check(walk_queue_.Take(&job) && strcmp(job.name, "d") == 0, "the last waits", 0);
@@ -144,13 +145,13 @@ void CheckHeld(const std::string& scratch) {
   Check(OpenDescriptors() == before, "none is left open", OpenDescriptors() - before);
 }
 
-// However deep: nothing that waits lies in any but the last.
+// At any depth: only the last directory has entries that wait.
 void CheckUsedUp(const std::string& scratch) {
   Line line(MakeRoot(scratch, "used-up"), 300, false);
   Check(line.Held() == 1, "what is used up holds none", line.Held());
 }
 
-// Whether the ancestors have descriptors or not.
+// Checks the way up, with or without descriptors of the ancestors.
 void CheckGoingUp(const std::string& root, size_t depth, bool given_back) {
   const long before = OpenDescriptors();
   Line line(root, depth);
@@ -166,7 +167,7 @@ void CheckGoingUp(const std::string& root, size_t depth, bool given_back) {
       Check(error == 0 && facts.ino == InoOf(Down(root, above) + "/" + name), "it is opened", error);
       line.Done(&job);
     }
-    // Of those above: it is closed itself when the last in it has been.
+    // The descriptors are the ancestors': a directory is closed once its last entry has been visited.
     const auto most = static_cast<long>(given_back ? 0 : above < 128 ? above : 128);
     Check(OpenDescriptors() == before + most, "so many are held", OpenDescriptors() - before);
   }
@@ -203,7 +204,7 @@ void CheckExhausted(const std::string& scratch) {
   getrlimit(RLIMIT_NOFILE, &before);
   rlimit tight = before;
   UniqueFd last(open("/", O_PATH | O_CLOEXEC));
-  // Not one more than there are.
+  // The limit is exactly the number of open descriptors.
   tight.rlim_cur = static_cast<rlim_t>(last.get()) + 1;
   setrlimit(RLIMIT_NOFILE, &tight);
   UniqueFd probe(open("/", O_PATH | O_CLOEXEC));
@@ -216,7 +217,8 @@ void CheckExhausted(const std::string& scratch) {
   int got;
   while ((got = line.opener().Open(AT_FDCWD, "/", O_PATH)) >= 0) hoard.push_back(got);
   Check(got == -EMFILE, "then there is none", got);
-  // An ancestor can still be opened again with three to spare: one, the next, and what is looked for.
+  // An ancestor can still be opened again with three to spare: for a directory, the next one, and the one
+  // that is looked for.
   for (int i = 0; i < 3; i++) {
     close(hoard.back());
     hoard.pop_back();

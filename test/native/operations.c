@@ -1,4 +1,4 @@
-// What Node cannot do to a file, for the scripts of test/scripts.
+// File operations that Node lacks, for the scripts of test/scripts.
 //
 //   operations exchange ONE OTHER   renameat2(2), RENAME_EXCHANGE
 //   operations whiteout FROM TO     renameat2(2), RENAME_WHITEOUT: leaves a character device 0:0 at FROM

@@ -1,6 +1,6 @@
-// Packing and the arena by themselves, without node: every length of name, at the very end of memory of the
-// exact size, so that a byte read or written too far is one that AddressSanitizer knows of. Ends with exit
-// code 0, or says what is wrong.
+// Packing and the arena alone, without node: every length of name, at the very end of memory of the exact
+// size, so that AddressSanitizer reports a byte read or written too far. Ends with exit code 0, or prints the
+// fault.
 #include "queue/packing.h"
 
 #include <sys/inotify.h>
@@ -24,7 +24,7 @@ void Check(bool holds, const char* what, size_t where) {
   exit(1);
 }
 
-// As the kernel does: padded with NULs to a multiple of 16, with one NUL at least.
+// Packs an event as the kernel does: the name is padded with NULs to a multiple of 16, with one NUL at least.
 void Append(std::vector<char>* records, int wd, const std::string& name) {
   inotify_event event = {};
   event.wd = wd;

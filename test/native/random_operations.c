@@ -94,7 +94,7 @@ static int write_some(int descriptor) {
 static int open_and_write(int flags) {
   int descriptor = openat(any_directory(), any_name(), O_WRONLY | flags, 0600);
   if (descriptor < 0) return -1;
-  // More than one write in a row: the kernel merges what the reader has not yet taken.
+  // Several writes in a row: the kernel merges events that the reader has not taken yet.
   for (size_t left = below(4); left > 0; left--) write_some(descriptor);
   return close(descriptor);
 }

@@ -1,5 +1,5 @@
-// The walker's records by themselves, without node: every length of name, and what becomes of a record for
-// which there is no memory. Ends with exit code 0, or says what is wrong.
+// The walker's records alone, without node: every length of name, and a record that memory is missing for.
+// Ends with exit code 0, or prints the fault.
 #include "record/record.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ uint32_t Number(const std::vector<uint8_t>& record, size_t at) {
   return number;
 }
 
-// In memory of the exact size.
+// Returns a copy in memory of the exact size.
 std::vector<uint8_t> Copied(const Record& record, uint32_t id) {
   std::vector<uint8_t> copy(record.bytes());
   record.CopyTo(copy.data(), id);
@@ -110,7 +110,7 @@ void CheckNoMemory() {
   }
 }
 
-// In order, whatever their sizes, and no block larger than it has to be.
+// Records keep their order at all sizes, and no block is larger than its records need.
 void CheckOutput() {
   RecordQueue output;
   std::vector<size_t> sizes;
@@ -135,7 +135,7 @@ void CheckOutput() {
   take();
   Check(next == 10 * sizes.size() && output.empty(), "all have come", next);
   while (!output.full()) output.Append(100000);
-  // What is left goes with it.
+  // The queue's destructor frees this record.
   output.Append(8);
 }
 

@@ -1,12 +1,12 @@
 // Usage: rename_storm files TREE ID FILES | rename_storm noise TREE OUTSIDE ID
 //
 // files: gives FILES files new names, in turn, in the directories TREE/d0 to TREE/d3. The names say what is
-// true: file 5 of writer 2 goes from 2-5-17 to 2-5-18, and which directory that is in follows from the
-// numbers (directory_of). noise: makes, writes, changes, replaces and removes other files there, and moves
-// files to OUTSIDE and in from there.
+// true: file 5 of writer 2 goes from 2-5-17 to 2-5-18, and the directory follows from the numbers
+// (directory_of). noise: makes, writes, changes, replaces and removes other files there, and moves files to
+// OUTSIDE and in from there.
 //
-// Both read a number from stdin and go on until that many renames, or rounds of noise, are done: whoever
-// reads the events says how far ahead of them the writers may be. They end with their input.
+// Both read a number from stdin and go on until that many renames, or rounds of noise, are done: the reader
+// of the events decides how far ahead the writers may be. They end with their input.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

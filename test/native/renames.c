@@ -2,9 +2,8 @@
 // IN_MOVED_TO each, whose order shows in the names. STEP is one of
 //   COUNT         as fast as it can
 //   COUNT/PER_MS  PER_MS of them each millisecond
-//   COUNT:BYTES   then waits until at most BYTES are in the queue of the inotify instance that is descriptor
-//   3:
-//                 somebody has read the rest. For a minute, then SIGALRM.
+//   COUNT:BYTES   then waits, up to a minute before SIGALRM, until a reader has left at most BYTES in the
+//                 queue of the inotify instance that is descriptor 3
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

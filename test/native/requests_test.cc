@@ -1,6 +1,6 @@
-// The opening of requests by itself, without node: by no other way than theirs, and from where the last one
-// came by. Runs in an empty directory, its argument; with a second one as on a kernel that has no openat2(2).
-// Ends with exit code 0, or says what is wrong.
+// The opening of requests alone, without node: by no other way than theirs, and from directories on the way
+// of the last one. Runs in an empty directory, its argument; with a second argument as on a kernel without
+// openat2(2). Ends with exit code 0, or prints the fault.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,8 @@
 #include "old_kernel.h"
 #include "scan/opener.h"
 
-// The file system that each directory is said to lie on, and the names that it was asked for anew (statx.cc).
+// The type of the file system that each directory pretends to lie on, and the names that were looked up anew
+// (statx.cc).
 static std::vector<std::string> asked_anew;
 static uint32_t file_system = TMPFS_MAGIC;
 
@@ -79,7 +80,7 @@ struct Asked {
   uint64_t parent_ino = 0;
 };
 
-// A walk of such requests.
+// A walk of requests.
 class Asking {
  public:
   explicit Asking(const std::vector<Asked>& asked) {
@@ -101,7 +102,7 @@ class Asking {
     walk_queue_.Begin(&requests_);
   }
 
-  // 0 or -errno; the inode number of what is opened.
+  // Returns 0 or -errno, and the inode number of the opened directory.
   int Open(size_t request, uint64_t* ino = nullptr) {
     Job job;
     job.request = request;
@@ -122,7 +123,7 @@ class Asking {
   Opener opener_{&requests_, &lock_, &walk_queue_};
 };
 
-// What is beside the last one is gone on to from the same directory, wherever that is by now.
+// A request for a sibling of the last one goes on from the same parent, wherever that parent is by now.
 void CheckGoingOn(const std::string& scratch) {
   long before = OpenDescriptors();
   std::string root = MakeChain(scratch + "/chain", 100), aside = scratch + "/aside";
@@ -140,7 +141,7 @@ void CheckGoingOn(const std::string& scratch) {
   }
 }
 
-// No symlink on the way is followed, and none is taken for a directory.
+// The opener follows no symlink on the way, and takes none for a directory.
 void CheckSymlinks(const std::string& scratch) {
   std::string root = MakeChain(scratch + "/symlinks", 5), third = root + "/" + Levels(3);
   Check(rename(third.c_str(), (root + "/aside").c_str()) == 0, "rename", errno);
@@ -150,7 +151,7 @@ void CheckSymlinks(const std::string& scratch) {
   Check(asking.Open(3) == 0, "what it lies in", 0);
 }
 
-// A way longer than the kernel takes a path to be.
+// A way that is longer than the longest path of the kernel.
 void CheckLong(const std::string& scratch) {
   constexpr size_t kDepth = 30;
   const std::string name(200, 'n');
@@ -169,7 +170,7 @@ void CheckLong(const std::string& scratch) {
   const std::string longer = std::string(PATH_MAX, 'n') + "/d/d";
   for (const std::string& each : {longer, name + "/" + longer})
     Check(Asking({{root, each}}).Open(0) == -ENAMETOOLONG, "a name that is too long", 0);
-  // Nobody else gets there.
+  // The names lie too deep for the clean-up of the scratch directory.
   for (; fds.size() > 1; fds.pop_back()) {
     close(fds.back());
     Check(unlinkat(fds[fds.size() - 2], name.c_str(), AT_REMOVEDIR) == 0, "rmdir", errno);
@@ -177,7 +178,7 @@ void CheckLong(const std::string& scratch) {
   close(fds[0]);
 }
 
-// What fails to be opened has been come to all the same.
+// A request that fails leaves its parent to the next request all the same.
 void CheckFailing(const std::string& scratch) {
   std::string root = MakeChain(scratch + "/failing", 3);
   Asking asking({{root, "d/d/absent"}, {root, "d/d/d"}});
@@ -210,7 +211,7 @@ void CheckStale(const std::string& scratch) {
   file_system = TMPFS_MAGIC;
 }
 
-// By names alone: 'd' is no part of the way to 'dd', nor one root of another's.
+// Ways are compared by whole names: 'd' is no part of the way to 'dd', nor one root a part of another.
 void CheckOthers(const std::string& scratch) {
   std::string root = MakeChain(scratch + "/r", 4), other = MakeChain(scratch + "/rr", 4);
   Check(mkdir((root + "/dd").c_str(), 0777) == 0 && mkdir((root + "/dd/d").c_str(), 0777) == 0, "mkdir",
@@ -238,7 +239,7 @@ void CheckOthers(const std::string& scratch) {
   }
 }
 
-// Which directory the last name is looked up in is checked each time.
+// The parent of the last name is checked each time.
 void CheckParent(const std::string& scratch) {
   std::string root = MakeChain(scratch + "/parent", 4);
   uint64_t right = InoOf(root + "/d/d");
@@ -248,7 +249,7 @@ void CheckParent(const std::string& scratch) {
   Check(asking.Open(2) == 0, "the right one again", 0);
 }
 
-// A process that has no more gets them back, however few there are.
+// Without free descriptors the opener gives its own back, and manages with very few.
 void CheckExhausted(const std::string& scratch) {
   std::string root = MakeChain(scratch + "/exhausted", 60);
   std::vector<Asked> levels;
@@ -258,7 +259,7 @@ void CheckExhausted(const std::string& scratch) {
   Asking asking(levels);
   UniqueFd first(open("/", O_PATH | O_CLOEXEC)), second(open("/", O_PATH | O_CLOEXEC));
   rlimit tight = before;
-  // Two are to be had: for a directory, and for the one that is looked for in it.
+  // Two descriptors are free: for a directory, and for the one that is looked for in it.
   tight.rlim_cur = static_cast<rlim_t>(second.get()) + 1;
   setrlimit(RLIMIT_NOFILE, &tight);
   first.reset();
@@ -272,7 +273,7 @@ void CheckExhausted(const std::string& scratch) {
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
-// As they are asked for by events that come from below.
+// The requests come in the order of events from below.
 void CheckOrder() {
   Asking asking({{"/b", "a/c"}, {"/b", "a"}, {"/a", ""}, {"/b", "a/b"}, {"/b", ""}, {"/b", "a b"}});
   const size_t expected[] = {2, 4, 1, 3, 0, 5};

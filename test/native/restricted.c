@@ -1,6 +1,6 @@
-// restricted ROOT PROGRAM ARG...: runs a program as a container does that has securityContext runAsNonRoot,
-// no capabilities, allowPrivilegeEscalation: false and seccompProfile RuntimeDefault. ROOT is its root
-// directory. The caller is root.
+// restricted ROOT PROGRAM ARG...: runs a program as a container with securityContext runAsNonRoot, no
+// capabilities, allowPrivilegeEscalation: false and seccompProfile RuntimeDefault does. ROOT is the root
+// directory of the program. The caller is root.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <grp.h>
@@ -24,7 +24,7 @@
 
 enum { NOBODY = 65534, MOST_INSTRUCTIONS = 400 };
 
-// What the default profiles of containerd and Docker refuse to whoever has no capability.
+// The system calls that the default profiles of containerd and Docker refuse without capabilities.
 static const int refused[] = {
     SYS_acct,
     SYS_add_key,
@@ -100,7 +100,7 @@ static void make_filter(void) {
   end(SECCOMP_RET_KILL_PROCESS);
   load(offsetof(struct seccomp_data, nr));
   for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++) refuse(refused[i], EPERM);
-  // Its flags are in memory, where no filter sees them: a libc takes clone() then.
+  // The flags of clone3() are in memory, where no filter sees them: a libc then takes clone().
   refuse(SYS_clone3, ENOSYS);
   add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
   load(offsetof(struct seccomp_data, args[0]));
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   check(setresgid(NOBODY, NOBODY, NOBODY), "setresgid");
   check(setresuid(NOBODY, NOBODY, NOBODY), "setresuid");
   check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
-  // Another user's process has lost what unshare --kill-child asked for (prctl(2)).
+  // A change of user resets the signal that unshare --kill-child asked for (prctl(2)).
   check(prctl(PR_SET_PDEATHSIG, SIGKILL), "PR_SET_PDEATHSIG");
   make_filter();
   struct sock_fprog filter = {.len = length, .filter = program};

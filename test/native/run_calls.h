@@ -16,7 +16,7 @@ static void fail(const char* what) {
   exit(1);
 }
 
-// So many pages, and nothing behind them.
+// Maps `count` pages, with unmapped memory behind them.
 static char* pages(size_t count) {
   char* at = mmap(NULL, (count + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED || munmap(at + count * PAGE, PAGE) != 0) fail("mmap");

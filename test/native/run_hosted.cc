@@ -1,5 +1,5 @@
-// native/run on libc, for the sanitizers: each allocation is one of malloc(3)'s, and what nobody leads to
-// when it ends is a leak.
+// native/run on libc, for the sanitizers: each allocation is one of malloc(3)'s, and memory without a pointer
+// at the end is a leak.
 #include <sanitizer/lsan_interface.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // Usage: run_hostile DIRECTORY SECONDS
 //
-// A program that means ill, for test/run. Threads and processes of it make calls of all kinds for so long,
-// while others change what is asked, take the memory away, interrupt and kill them; says "N calls", and then
-// "heard" if a new watch hears.
+// A hostile program, for test/run. Its threads and processes make calls of all kinds for SECONDS, while
+// others change the arguments, take the memory away, interrupt and kill them. Prints "N calls", and then
+// "heard" if a new watch has events.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static const char* any_path(unsigned* seed) {
     case 0:
       return kPaths[(size_t)rand_r(seed) % (sizeof kPaths / sizeof *kPaths)];
     case 1:
-      // Another thread writes there, or takes it away.
+      // Another thread writes to this memory, or takes it away.
       return shared + rand_r(seed) % (PAGES * PAGE + 64);
     case 2:
       return shared + PAGES * PAGE - rand_r(seed) % 8;
@@ -111,8 +111,7 @@ static void* changer(void* argument) {
   return NULL;
 }
 
-// Makes, moves and removes what is watched; not as fast as it can: the supervisor is to have time for the
-// calls.
+// Makes, moves and removes watched entries. Not as fast as it can: the supervisor needs time for the calls.
 static void* mover(void* argument) {
   unsigned seed = (unsigned)(uintptr_t)argument;
   while (!is_over()) {

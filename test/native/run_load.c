@@ -147,7 +147,7 @@ static void storm(void) {
   for (int i = 1; i < count; i++)
     if (fork() == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // It may have been killed before that.
+      // The first process may have been killed before the prctl().
       if (getppid() != first) exit(0);
       break;
     }

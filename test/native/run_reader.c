@@ -1,6 +1,6 @@
 // Usage: run_reader
 //
-// Reads inotify(7) for whoever writes to its stdin, a line each, and answers each by a line:
+// Reads inotify(7) for another program, which writes a command a line to stdin. Answers each with a line:
 //
 //   add MASK PATH   both hexadecimal: "added WD" or "refused ERRNO"
 //   pause, resume   reads no events from then on, or again: "added 0"

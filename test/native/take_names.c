@@ -1,8 +1,8 @@
-// Plays the neighbour who may write a directory: take_names DIR PREFIX.
+// Plays a neighbour who may write a directory: take_names DIR PREFIX.
 //
-// Waits for entries whose name begins with PREFIX, which is somebody else's, moves each away to taken-N and
-// puts a directory that everybody may write in its place. Prints "ready", then a line for each that it got;
-// ends with its stdin.
+// Waits for another user's entries whose names begin with PREFIX, moves each away to taken-N and puts a
+// directory that all may write in its place. Prints "ready", then a line for each such entry. Ends with its
+// stdin.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

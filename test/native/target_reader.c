@@ -1,16 +1,18 @@
 // Usage: target_reader
 //
-// Reads the files of a mirror's target as fast as it can, and says what it met that no reader may meet. Lines
-// on stdin, answered by lines on stdout:
+// Reads the files of a mirror's target as fast as it can, and reports states that no reader may meet. Answers
+// lines on stdin with lines on stdout:
 //
-//   watch TARGET COUNT     and then COUNT lines, a path in TARGET each, its bytes in hexadecimal, behind it
-//   "key" or "file": "ready" stop                   a line for each path, in their order: "READS MISSING
-//   ERRNO TORN HEADERS", the last in hexadecimal, separated
-//                          by commas, '-' if there is none; then "mixed COUNT EXAMPLE"
+//   watch TARGET COUNT
+//     COUNT lines follow: a path in TARGET each, its bytes in hexadecimal, then "key" or "file". The answer
+//     is "ready"
+//   stop
+//     the answer is a line for each path, in their order: "READS MISSING ERRNO TORN HEADERS", the headers in
+//     hexadecimal, separated by commas, '-' if there is none; then "mixed COUNT EXAMPLE"
 //
-// Contents are those of ../mirror/model/content.mjs: a header, and then one character up to the size that the
-// header says. Keys are also read all through one descriptor of the directory that ..data names: of each
-// source they must be of one version. It ends with its input.
+// Contents are those of ../mirror/model/content.mjs: a header, and then one character up to the size in the
+// header. Keys are also read together through one descriptor of the directory that ..data names: those of one
+// source must have one version. Ends with its input.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +41,7 @@ static char target[LONGEST];
 static unsigned long mixed;
 static char example[2 * LONGEST];
 
-// The length of the header of a whole content, 0 of an empty one, -1 if it is torn.
+// Returns the length of the header of a whole content, 0 for an empty one, -1 for a torn one.
 static int header_length(const char* content, ssize_t size, int* source, int* version) {
   if (size == 0) return 0;
   const char* bar = memchr(content, '|', (size_t)size);
@@ -57,7 +59,7 @@ static int header_length(const char* content, ssize_t size, int* source, int* ve
 
 static char buffer[LARGEST + 1];
 
-// What a descriptor has, read to its end; closes it.
+// Reads a descriptor to its end, and closes it.
 static ssize_t read_all(int fd) {
   ssize_t size = 0, got;
   while ((got = read(fd, buffer + size, LARGEST - (size_t)size)) > 0) size += got;
@@ -90,7 +92,7 @@ static void read_name(struct name* name) {
     remember(name, buffer, length);
 }
 
-// Some keys of one directory. What goes meanwhile goes with the directory: that ends the look.
+// Reads some keys of one directory. A key that goes meanwhile goes with its directory, which ends the look.
 static void read_keys(int first) {
   char path[LONGEST + 8];
   snprintf(path, sizeof path, "%s/..data", target);
@@ -159,7 +161,7 @@ static void stop(void) {
     if (name->headers_seen == 0) putchar('-');
     for (int k = 0; k < name->headers_seen; k++) {
       if (k > 0) putchar(',');
-      // An empty one is seen as well.
+      // An empty content has an empty header.
       if (name->headers[k][0] == '\0') putchar('=');
       for (const char* c = name->headers[k]; *c != '\0'; c++) printf("%02x", (unsigned char)*c);
     }
@@ -175,7 +177,7 @@ int main(void) {
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
   names = calloc(MOST_NAMES, sizeof *names);
   if (names == NULL) return 1;
-  // All that comes in one write is read at once, and is no longer seen by poll(2).
+  // Without a buffer, poll(2) sees all input: a buffer would take lines that come in one write.
   setvbuf(stdin, NULL, _IONBF, 0);
   for (unsigned long turn = 0;; turn++) {
     if (count == 0 || turn % 32 == 0) {

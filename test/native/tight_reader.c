@@ -1,10 +1,11 @@
 // Usage: tight_reader DIRECTORY FILE... [-- OTHER...]
 //
-// Opens and reads files, paths relative to DIRECTORY, as fast as it can until its input ends, each by its own
-// path, and those before -- that are in DIRECTORY/..data through one descriptor of that directory. Answers
-// each byte of its input with a line: all that was begun before is done. Then prints as JSON what it met:
-// "missing" (no such file), "failed" (any other error, the last one's name in "error"), "torn" (a file that
-// is empty or not one character, repeated) and "mixed" (two files of one ..data with other characters).
+// Opens and reads files, paths relative to DIRECTORY, as fast as it can until its input ends. Reads each file
+// by its own path, and the files before -- that are in DIRECTORY/..data through one descriptor of that
+// directory as well. Answers each byte of its input with a line, once all reads that had begun are done. Then
+// prints as JSON the counts: "missing" (no such file), "failed" (any other error, the last one's name in
+// "error"), "torn" (a file that is empty or not one character, repeated) and "mixed" (two files of one ..data
+// with other characters).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

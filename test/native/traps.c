@@ -1,9 +1,9 @@
 // Usage: traps WHAT PATH [COUNT]
 //
-// What Node cannot do, for ../watch/traps.test.ts.
-// store: changes a mapped file by a store, and keeps it open until its input ends; says "ready" and "done",
-// and waits for a line between. aio: appends by io_submit(2). flags: sets an inode flag (chattr). deep: makes
-// COUNT directories in each other, of 255 bytes a name, beyond PATH_MAX, and a file in the last.
+// Operations that Node lacks, for ../watch/traps.test.ts.
+// store: changes a mapped file by a store, and keeps the file open until the input ends; prints "ready" and
+// "done", and waits for a line between. aio: appends by io_submit(2). flags: sets an inode flag (chattr).
+// deep: makes COUNT directories in each other, of 255 bytes a name, beyond PATH_MAX, and a file in the last.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -31,7 +31,7 @@ static int store(const char* path) {
   if (page == MAP_FAILED) return -1;
   if (say_and_wait("ready")) memcpy(page, "stored", 6);
   if (msync(page, 4096, MS_SYNC) != 0) return -1;
-  // The end of a descriptor that was open for writing would be an event.
+  // Closing a descriptor that was open for writing would be an event.
   while (say_and_wait("done")) continue;
   return 0;
 }

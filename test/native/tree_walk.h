@@ -1,5 +1,5 @@
-// What the operations of tree_writer.c do to whole subtrees. Everything goes by directory descriptors and
-// O_NOFOLLOW: other writers move and replace what is being walked, and nothing may lead out of the tree.
+// Operations of tree_writer.c on whole subtrees. All of them go by directory descriptors and O_NOFOLLOW:
+// other writers move and replace entries meanwhile, and no operation may lead out of the tree.
 #ifndef TEST_NATIVE_TREE_WALK_H
 #define TEST_NATIVE_TREE_WALK_H
 #include <dirent.h>
@@ -18,7 +18,7 @@ static int is_dot(const char* name) {
   return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-// Says which inode was written, and a time before that: whoever is told of the write is told later.
+// Prints the inode that was written, and a time before the write: a watcher tells the write later.
 static int write_and_say(int fd, const char* data, size_t length) {
   struct timespec before;
   struct stat stats;
@@ -29,7 +29,7 @@ static int write_and_say(int fd, const char* data, size_t length) {
   return 0;
 }
 
-// Unlike /bin/rm it does not give up at the first name that another writer was quicker with.
+// Goes on when another writer has removed a name first, unlike /bin/rm.
 static int remove_tree(int parent, const char* name) {
   if (unlinkat(parent, name, 0) == 0) return 0;
   if (errno != EISDIR && errno != EPERM) return -1;
@@ -56,7 +56,7 @@ static int copy_file(int from_parent, const char* from, int to_parent, const cha
   return out < 0 ? -1 : 0;
 }
 
-// As cp -r; at most `*budget` entries, so that a copy into itself ends.
+// Copies a tree as cp -r does: at most `*budget` entries, so that a copy into itself ends.
 static int copy_tree(int from_parent, const char* from, int to_parent, const char* to, int depth,
                      int* budget) {
   struct stat stats;

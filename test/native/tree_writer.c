@@ -29,7 +29,7 @@ static char* unique(char* buffer) {
   return buffer;
 }
 
-// Of one length, so that no size tells the contents apart.
+// All contents have one length, so that no size tells them apart.
 static int put_content(int fd) {
   char line[64];
   int length = sprintf(line, "writer %s %08lu\n", id, ++serial);
@@ -37,7 +37,7 @@ static int put_content(int fd) {
 }
 
 static int write_at(int directory, const char* path, int flags, long pause_us) {
-  // NONBLOCK: a FIFO without a reader is refused.
+  // NONBLOCK: the open of a FIFO without a reader fails.
   int fd = openat(directory, path, O_WRONLY | O_NONBLOCK | flags, 0600);
   if (fd < 0) return -1;
   if (pause_us > 0) usleep((useconds_t)pause_us);
@@ -85,8 +85,8 @@ static void say_linked(const struct stat* stats) {
   printf("linked %" PRIu64 "\n", (uint64_t)stats->st_ino);
 }
 
-// By a descriptor: the inode that is said to have two names is the one that has them. On an overlay without
-// an index, a file of the lower layer shows another number by its new name than by the old one.
+// Links by a descriptor, so that the inode with two names is the one that is reported. On an overlay without
+// an index, a file of the lower layer has another number by its new name.
 static int link_file(const char* from, const char* to) {
   char self[64];
   struct stat before, after;
@@ -110,7 +110,7 @@ static int make_link(const char* target, int directory, const char* path) {
   return symlinkat(expanded, directory, path);
 }
 
-// As a deployment does it: a link is put in the place of another.
+// Puts a link in the place of another, as a deployment does.
 static int point_link(const char* target, const char* path) {
   char temporary[PATH_MAX];
   snprintf(temporary, sizeof temporary, "%s.%s", path, id);
@@ -136,7 +136,7 @@ static int make_chain(const char* path) {
   return result;
 }
 
-// A subtree of three levels that comes into being where nobody watches.
+// Makes a subtree of three levels outside the tree, and moves it in.
 static int move_in(const char* path) {
   char name[32];
   int top = -1, sub = -1;
@@ -169,7 +169,7 @@ static int move_back(const char* path) {
   return 0;
 }
 
-// Half of the exchange happens where nobody watches.
+// Makes one half of the exchange outside the tree.
 static int trade(const char* target, const char* path) {
   char name[32];
   if (make_link(target, outside, unique(name)) != 0) return -1;
@@ -182,7 +182,7 @@ static int swap_for_link(const char* target, const char* path) {
   return move_out(path) != 0 ? -1 : make_link(target, tree, path);
 }
 
-// Many empty files in one directory.
+// Makes many empty files in one directory.
 static int fill(const char* path, long count) {
   char name[PATH_MAX];
   if (mkdirat(tree, path, 0700) != 0 && errno != EEXIST) return -1;
@@ -194,7 +194,7 @@ static int fill(const char* path, long count) {
   return 0;
 }
 
-// Directories in each other, all named "d", in that directory.
+// Makes directories in each other, all named "d", in that directory.
 static int dig(const char* path, long count) {
   int at = openat(tree, path, O_PATH | O_DIRECTORY);
   while (at >= 0 && count-- > 0) {
@@ -243,7 +243,7 @@ static int operate(char** field) {
   exit(2);
 }
 
-// What another writer, or the draw of the paths, may have made impossible.
+// Returns if the error may come from another writer, or from paths that do not fit.
 static int is_forbidden_by_state(int error) {
   static const int expected[] = {ENOENT, EEXIST, ENOTDIR, EISDIR, ENOTEMPTY,    ELOOP, EPERM,
                                  EXDEV,  EINVAL, EBUSY,   ENXIO,  ENAMETOOLONG, ESTALE};
@@ -252,7 +252,7 @@ static int is_forbidden_by_state(int error) {
   return 0;
 }
 
-// As tar and git do: a directory that is missing is made, and at once there is something in it.
+// Makes missing parents, as tar and git do: new directories have an entry at once.
 static int make_parents(char* path) {
   int made = 0;
   for (char* slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -300,7 +300,7 @@ int main(int argc, char** argv) {
   outside = open(argv[2], O_PATH | O_DIRECTORY);
   outside_path = argv[2];
   id = argv[3];
-  // One descriptor for each level of what is removed.
+  // Removing a tree takes one descriptor for each level.
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

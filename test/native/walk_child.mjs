@@ -1,4 +1,5 @@
-// What the walker does in circumstances that take a process of their own. Uses dist; prints JSON, `unable` if it cannot be tried.
+// Runs the walker in circumstances that need a process of their own. Uses dist. Prints JSON, with `unable` if
+// the scenario cannot be tried.
 //
 //   node walk_child.mjs SCENARIO DIRECTORY
 import { spawn, spawnSync } from 'node:child_process'
@@ -15,13 +16,15 @@ const addonUrl = new URL('../../out/addon.js', import.meta.url).href
 const addon = (await import(addonUrl)).loadAddon()
 
 const threads = () => fs.readdirSync('/proc/self/task').length
-/** Those that a walk could leave: of directories beneath `base`, of inotify, of events. */
+/**
+ * Returns the descriptors that a walk could leave open: of directories below `base`, of inotify, of events.
+ */
 const descriptors = () =>
   fs.readdirSync('/proc/self/fd').filter((fd) => {
     try {
       return new RegExp(`^(${base}|anon_inode)`).test(fs.readlinkSync(`/proc/self/fd/${fd}`))
     } catch (error) {
-      // The descriptor of this very listing; a path longer than PATH_MAX.
+      // ENAMETOOLONG is a path longer than PATH_MAX. Other errors mean the descriptor of this very listing.
       return /** @type {NodeJS.ErrnoException} */ (error).code === 'ENAMETOOLONG'
     }
   }).length
@@ -50,7 +53,7 @@ const summary = (records) =>
     ]),
   )
 
-/** bindfs, stopped: every call to the mount waits. */
+/** Mounts bindfs and stops it: every call to the mount waits. */
 async function stoppedMount() {
   const [back, front] = [join(base, 'back'), join(base, 'front')]
   for (const path of [back, front, join(back, 'directory')]) fs.mkdirSync(path)
@@ -64,7 +67,11 @@ async function stoppedMount() {
   return { server, front }
 }
 
-/** A walk that hangs on the mount, and a worker's. @param {string} front */
+/**
+ * Starts a walk that hangs on the mount, and one in a worker.
+ *
+ * @param {string} front
+ */
 async function hang(front) {
   const walker = new addon.Walker()
   const requests = packRequests([{ flags: RECURSIVE | STAT, root: front }])
@@ -94,7 +101,7 @@ async function hang(front) {
 
 /** @type {Record<string, () => Promise<unknown>>} */
 const scenarios = {
-  // As an ordinary user: what may not be read, or not be searched.
+  // An ordinary user may not read, or not search, some directories.
   async unprivileged() {
     const modes = { closed: 0, listed: 0o444, searched: 0o111, open: 0o755 }
     for (const [name, mode] of Object.entries(modes)) {
@@ -117,7 +124,7 @@ const scenarios = {
     return summary(records.filter(({ parent }) => parent === 0))
   },
 
-  // 5000 levels, each with siblings that still wait when its own child is walked; few descriptors.
+  // 5000 levels, each with siblings that still wait while its child is walked, and few descriptors.
   async deep() {
     const LEVELS = 5000
     process.chdir(base)
@@ -138,7 +145,7 @@ const scenarios = {
     const ms = Math.round(performance.now() - started)
     queue.close()
     await until(() => threads() <= threadsBefore && descriptors() <= before)
-    // node's own rm calls itself for each level.
+    // node's own rm recurses for each level.
     spawnSync('rm', ['-rf', ...fs.readdirSync(base).map((name) => join(base, name))])
     return {
       ms,
@@ -149,7 +156,7 @@ const scenarios = {
     }
   },
 
-  // The namespace's own limit: two thirds of the directories get no watch, and are listed all the same.
+  // With the namespace's own limit two thirds of the directories get no watch, and are listed all the same.
   async exhausted() {
     fs.writeFileSync('/proc/sys/user/max_inotify_watches', '10')
     for (let i = 0; i < 29; i++) fs.mkdirSync(join(base, `d${i}`))
@@ -169,7 +176,7 @@ const scenarios = {
     }
   },
 
-  // A dead mount holds no one but the thread that asked it.
+  // A dead mount holds only the thread that asked it.
   async stopped() {
     const { server, front } = await stoppedMount()
     const before = threads()
@@ -181,13 +188,13 @@ const scenarios = {
     return { ...hung, others: others.length }
   },
 
-  // Nor does it hold the process when that ends.
+  // A dead mount does not hold the end of the process either.
   async stoppedForGood() {
     const { front } = await stoppedMount()
     return hang(front)
   },
 
-  // A name that the kernel remembers, and the server has changed.
+  // The kernel caches a name that the server has changed.
   async remembered() {
     const [back, front] = [join(base, 'back'), join(base, 'front')]
     for (const path of [back, front, join(back, 'directory')]) fs.mkdirSync(path)
@@ -217,7 +224,7 @@ const scenarios = {
     fs.writeFileSync(join(base, 'new'), 'nineteen')
     fs.renameSync(join(base, 'new'), join(back, 'directory/file'))
     sizes.push(...(await list()))
-    // The directory itself.
+    // The directory itself changes.
     fs.mkdirSync(join(base, 'another'))
     fs.writeFileSync(join(base, 'another/file'), 'of another')
     fs.renameSync(join(back, 'directory'), join(base, 'old'))
@@ -227,7 +234,7 @@ const scenarios = {
     return sizes
   },
 
-  // The mount table: each change is told of, and nothing else ever wakes the loop.
+  // The mount table tells each change, and nothing else ever wakes the loop.
   async mounts() {
     const table = new addon.MountTable()
     let calls = 0

@@ -1,5 +1,6 @@
-// node walk_workers.mjs DIRECTORY COUNT: starts COUNT workers that walk the directory, over and over, and terminates them
-// wherever they are; prints what of descriptors and of threads is left. An abort shows in the exit code.
+// node walk_workers.mjs DIRECTORY COUNT: starts COUNT workers that walk the directory again and again, and
+// terminates them at any point. Waits until their descriptors and threads are gone. An abort shows in the
+// exit code.
 import { fstatSync, readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -25,7 +26,10 @@ const workerData = {
   addon: new URL('../../out/addon.js', import.meta.url).href,
   walking: new URL('./walking.mjs', import.meta.url).href,
 }
-/** Of every kind but regular files: a sanitizer's runtime opens its report at the first finding, and keeps it. */
+/**
+ * Counts all descriptors but those of regular files: a sanitizer's runtime opens its report at the first
+ * finding, and keeps it open.
+ */
 const descriptors = () => readdirSync('/proc/self/fd').filter((fd) => !isRegular(fd)).length
 const threads = () => readdirSync('/proc/self/task').length
 
@@ -49,11 +53,11 @@ async function startAndTerminate(i) {
   await worker.terminate()
 }
 
-// The first makes threads that stay: it is no part of the count.
+// The first worker makes threads that stay, and so is not counted.
 await startAndTerminate(0)
 const before = [descriptors(), threads()]
 let ended = 0
-// For whoever finds that this does not end: silence says that this thread is held.
+// Reports the figures of a run that does not end. Silence means that this thread is held.
 setInterval(() => {
   const now = [descriptors(), threads()]
   process.stderr.write(`${ended} of ${count} have ended; descriptors and threads: ${before}, now ${now}\n`)
@@ -67,6 +71,6 @@ await Promise.all(
     }
   }),
 )
-// Nobody waits for a walk's threads; they end after the system call in which they were.
+// The threads of a walk end after their present system call, and terminate() does not wait for them.
 while (descriptors() > Number(before[0]) || threads() > Number(before[1])) await sleep(5)
 process.stdout.write(JSON.stringify({ terminated: count }))

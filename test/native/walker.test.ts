@@ -52,7 +52,7 @@ const NAMES = [
 const beneath = (directory: string | Buffer, name: string | Buffer) =>
   Buffer.concat([Buffer.from(directory), Buffer.from('/'), Buffer.from(name)])
 
-/** A tree of so many directories, the same for the same seed, with entries of all kinds and names. */
+/** Makes a tree of so many directories, the same for the same seed, with entries of all kinds and names. */
 function makeTree(directories: number, parent?: string): string {
   const root = scratch(parent)
   let seed = 1
@@ -62,7 +62,7 @@ function makeTree(directories: number, parent?: string): string {
   }
   const made: Buffer[] = [Buffer.from(root)]
   for (let i = 1; i < directories; i++) {
-    // Half of them among the last few: deep as well as wide.
+    // Half of the directories are among the last few, so that the tree is deep as well as wide.
     const at = below(2) === 0 ? below(made.length) : made.length - 1 - below(Math.min(made.length, 4))
     const name = NAMES[below(3 * NAMES.length)] ?? Buffer.from(`directory-${i}`)
     const path = beneath(made[at] ?? root, Buffer.concat([name.subarray(0, 240), Buffer.from(`-${i}`)]))
@@ -85,7 +85,7 @@ interface Expected {
   ino: number
 }
 
-/** What node finds: for each directory the kind and inode number of each entry. */
+/** Returns node's listing: the kind and inode number of each entry, by directory. */
 function truth(root: string): Map<string, Map<string, Expected>> {
   const found = new Map<string, Map<string, Expected>>()
   const open = [Buffer.alloc(0)]
@@ -109,7 +109,7 @@ function truth(root: string): Map<string, Map<string, Expected>> {
   return found
 }
 
-/** The same of a walk. */
+/** Returns the same from a walk. */
 function found(records: WalkRecord[]): Map<string, Map<string, Expected>> {
   const paths = pathsOf(records)
   return new Map(
@@ -136,7 +136,7 @@ function expectStatOf(directory: Buffer, { name, ino, stat }: Entry): void {
   })
 }
 
-// On a disk's filesystem they take the kernel ten times as long to make and to remove.
+// On a disk's filesystem, the kernel takes ten times as long to make and remove entries.
 describe.each([
   ['/dev/shm', rounds(process.env.DIRECTORIES, { quick: 500, long: 1000 })],
   [tmpdir(), rounds(process.env.DIRECTORIES, { quick: 150, long: 1000 })],
@@ -309,7 +309,7 @@ describe.skipIf(!mayUnshare)('at mounts (needs unshare -rm)', () => {
     expect((byPath.get('mounted')?.flags ?? 0) & OTHER_DEVICE).toBe(OTHER_DEVICE)
     expect((byPath.get('bound')?.flags ?? 0) & OTHER_DEVICE).toBe(0)
     for (const name of ['', 'plain', 'plain/below']) expect(byPath.get(name)?.wd, name).toBeGreaterThan(0)
-    // Asked for by its own request it is walked, and its own mount is what counts.
+    // With a request of its own the directory is walked, and its own mount is the reference.
     const within = await walk(openWalker(), [{ flags: RECURSIVE | STAT, root, rel: 'mounted' }])
     expect(within.map(({ flags, subdirs }) => [flags, subdirs.map(({ name }) => latin1(name))])).toEqual([
       [4 | OTHER_DEVICE, ['hidden']],

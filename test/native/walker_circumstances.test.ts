@@ -1,4 +1,5 @@
-// The walker where a process needs an identity, limits or mounts of its own: walk_child.mjs, which uses dist.
+// The walker where a process needs an identity, limits or mounts of its own: runs walk_child.mjs, which uses
+// dist.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -16,7 +17,8 @@ const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
 /** Runs a scenario behind `before`, a command that executes the rest of its arguments. */
 async function run(context: TestContext, scenario: string, before: string[] = [], parent?: string) {
   const program = [process.execPath, join(import.meta.dirname, 'walk_child.mjs'), scenario, scratch(parent)]
-  // What is preloaded (scripts/sanitizers.mjs) is for node alone: a shell does not run with ThreadSanitizer.
+  // Preloaded libraries (scripts/sanitizers.mjs) are for node alone: a shell does not run with
+  // ThreadSanitizer.
   const { LD_PRELOAD = '', ...env } = process.env
   const [command = '', ...argv] = [...before, 'env', `LD_PRELOAD=${LD_PRELOAD}`, ...program]
   const child = spawn(command, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] })

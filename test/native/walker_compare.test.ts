@@ -145,7 +145,7 @@ test('a tree so deep that no path leads there', async () => {
   const depth = 3000
   // Node's own removal recurs.
   onTestFinished(() => void execFileSync('rm', ['-rf', w.root]))
-  // From the innermost outwards: no path is ever long.
+  // Makes the innermost directory first, so that no path is ever long.
   let inner = join(w.root, 'n0')
   mkdirSync(inner)
   for (let i = 1; i <= depth; i++) {
@@ -171,7 +171,7 @@ test('during a walk nothing can be committed, nor after close', async () => {
   expect(walker.commit()).toBe(-constants.errno.EBUSY)
 })
 
-/** As long as before, and as old. */
+/** Writes a file with the same size and times. */
 function rewrite(path: string): void {
   const { atime, mtime } = statSync(path)
   writeFileSync(path, 'z')

@@ -95,7 +95,7 @@ describe('the threads of walks', () => {
   test('wait for the next one: a hundred walks of a hundred walkers, one after another, have those of the first', async () => {
     const before = new Set(threadIds())
     const own = () => threadIds().filter((id) => !before.has(id))
-    // By thread. A thread that is not needed for a second ends.
+    // The waits by thread. A thread that is idle for a second ends.
     const waited = new Map<string, number>()
     for (let i = 0; i < 100; i++) {
       await walk(openWalker(), small)
@@ -143,14 +143,14 @@ test('finish() waits for a walk, and for all that may wait to be taken: its call
   }
   expect(walker.walk(queue, 0x100, request, onRecords)).toBe(0)
   walker.finish(Number.POSITIVE_INFINITY)
-  // More than may wait at a time.
+  // This is more than may wait at a time.
   expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(16 * 1024 * 1024)
   expect([ends, watched]).toEqual([1, 2 * DIRECTORIES + 1])
   const calls = sizes.length
-  // It is over: another may begin.
+  // The walk is over: another may begin.
   await walk(walker, [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }])
   expect(sizes.length).toBe(calls)
-  // Nothing is under way.
+  // No walk is under way.
   walker.finish(Number.POSITIVE_INFINITY)
   walker.close()
   queue.close()
@@ -243,7 +243,7 @@ test('closed during a walk: no more calls, and nothing is left', async () => {
     const first = new Promise<void>((resolve) => {
       walker.walk(queue, 0x100, request, () => {
         expect(closed).toBe(false)
-        // From within a call as well as from without.
+        // close() is called from within a callback as well as from outside.
         if (++calls === 3 || i % 5 === 0) {
           closed = true
           walker.close()

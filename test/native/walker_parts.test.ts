@@ -16,19 +16,19 @@ const SCANNING = [
 ]
 const NATIVE = join(import.meta.dirname, '../../native')
 const FLAGS = [`-I${NATIVE}`, '-std=c++17', '-O1', '-Wall', '-Wextra', '-pthread']
-// They take as long to compile as all else, and are what lines of the source are known for.
+// Sanitizers take as long to compile as all the rest, and give findings the lines of the source.
 const SANITIZERS = isLong ? ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover'] : []
 
 let objects: string
 
-/** The object of a source, which several programs have. */
+/** Returns the object of a source that several programs share. */
 function compiled(source: string): string {
   const object = join(objects, `${source.replaceAll('/', '-')}.o`)
   if (!existsSync(object)) gcc('-c', '-o', object, source)
   return object
 }
 
-// What is preloaded (scripts/sanitizers.mjs) would come on top of these programs' own.
+// These programs have sanitizers of their own, and so must not preload another (scripts/sanitizers.mjs).
 const env = { ...process.env, LD_PRELOAD: '' }
 
 const gcc = (...args: string[]) => execFileSync('g++', [...FLAGS, ...SANITIZERS, ...args], { env })

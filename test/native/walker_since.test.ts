@@ -1,4 +1,4 @@
-// What was changed from a moment on, in one walk.
+// Walks that report only changes since a moment.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -29,7 +29,7 @@ function openWalker(): Walker {
   return walker
 }
 
-/** By name, '' for the root. */
+/** Returns the listings by name, '' for the root. */
 async function walked(request: Omit<WalkRequest, 'rel'>): Promise<Map<string, Listing>> {
   const found = new Map<string, Listing>()
   await openWalker().walk([{ ...request, rel: '' }], (listing) => found.set(listing.name, listing))
@@ -41,7 +41,7 @@ const statsOf = (listing: Listing | undefined) =>
 
 const ctimeOf = (path: string) => Number(lstatSync(path, { bigint: true }).ctimeNs) / 1e6
 
-/** A moment after all that has been done by now, as files are stamped. */
+/** Returns a moment after all changes so far, on the clock that stamps files. */
 function nextTick(root: string): number {
   const probe = join(root, 'probe')
   writeFileSync(probe, '')
@@ -52,7 +52,7 @@ function nextTick(root: string): number {
   return now
 }
 
-/** 'old' and 'new', each with files, a directory and a symlink. */
+/** Makes 'old' and 'new', each with files, a directory and a symlink. */
 function makeTree(parent?: string): string {
   const root = scratch(parent)
   for (const directory of ['old', 'new', 'old/past', 'new/below']) mkdirSync(join(root, directory))
@@ -113,7 +113,7 @@ describe.each([['/dev/shm'], [undefined]])('on %s', (parent) => {
     expect(found.get('old')?.packedFiles).toBe(plain.get('old')?.packedFiles)
     expect(found.get('old')?.packedFiles).not.toBe('')
     expect(found.get('new')?.packedFiles).not.toBe(plain.get('new')?.packedFiles)
-    // All of it, what it says of directories as well.
+    // Nothing is newer than this moment: all files and directories are packed as without stats.
     const never = await walked({ root, recursive: true, stat: true, since: Number.POSITIVE_INFINITY })
     for (const [name, listing] of never) {
       expect(listing.packedFiles).toBe(plain.get(name)?.packedFiles)
@@ -180,14 +180,14 @@ test.skipIf(!mayUnshare)(
 describe('what nobody can say the times of', () => {
   const isBuilt = existsSync(join(import.meta.dirname, '../../out/watch/scan/walker.js'))
 
-  /** The stat of a file, or of what else is made, that fails. */
+  /** Returns the stat that a walk reports of an entry whose statx(2) fails. */
   function statOf(make: (path: string) => void, errno: string): unknown {
     const [root, control] = [scratch(), join(scratch(), 'control')]
     make(join(root, 'entry'))
     writeFileSync(control, '')
     truncateSync(control, CONTROL_BYTES)
     const program = [join(import.meta.dirname, 'failing_stat.mjs'), control, root, errno]
-    // Behind a sanitizer's own, where there is one: that has to be the first.
+    // A sanitizer's library must come first in the list.
     const preload = [process.env.LD_PRELOAD ?? '', compile('faults', ['-shared', '-fPIC'])].join(' ').trim()
     const env = { ...process.env, FAULTS: control, LD_PRELOAD: preload }
     const said: unknown = JSON.parse(execFileSync(process.execPath, program, { env, encoding: 'utf8' }))

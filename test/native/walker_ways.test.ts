@@ -1,4 +1,4 @@
-// What a walk has open of the ways to its requests, and how long.
+// The descriptors that a walk holds on the ways to its requests, and for how long.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,7 +16,7 @@ function openWalker(): NativeWalker {
 const LEVELS = 150
 const at = (level: number) => Array.from({ length: level }, () => 'd').join('/')
 
-/** Directories in each other, each with one beside the next. */
+/** Makes directories in each other, each with a sibling. */
 function makeChain(): string {
   const root = scratch('/dev/shm')
   for (let level = 1; level <= LEVELS; level++)

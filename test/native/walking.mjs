@@ -47,7 +47,11 @@ export const KINDS = ['file', 'symlink', 'other', 'directory']
  * @property {Entry[]} subdirs
  */
 
-/** As the addon does: 53 bits of 64. @param {bigint} number */
+/**
+ * Folds 64 bits to 53, as the addon does.
+ *
+ * @param {bigint} number
+ */
 export const fold = (number) => Number((number ^ (number >> 53n)) & ((1n << 53n) - 1n))
 
 /** @param {Request[]} requests */

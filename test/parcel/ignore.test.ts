@@ -1,4 +1,5 @@
-// What is ignored, beside what @parcel/watcher ignores: its wrapper is asked which rules are globs, and what of them its backend is given.
+// Option `ignore` in comparison with @parcel/watcher: its wrapper tells which rules are globs, and the rules
+// that its backend gets.
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -17,7 +18,10 @@ const { createWrapper } = createRequire(import.meta.url)('@parcel/watcher/wrappe
   }
 }
 
-/** As Watcher::isIgnored() in its Watcher.cc: globs are matched against all of what follows the directory. */
+/**
+ * Matches like Watcher::isIgnored() in its Watcher.cc: globs are matched against the whole path below the
+ * directory.
+ */
 function theirs(directory: string, rule: string | RegExp): (path: string) => boolean {
   let given: Normalized = {}
   createWrapper({ writeSnapshot: (_, __, options) => (given = options) }).writeSnapshot(directory, 's', {
@@ -119,7 +123,7 @@ const RULES: Array<string | RegExp> = [
 
 test.each(DIRECTORIES)('below %s each rule ignores what it does there', async (directory) => {
   const paths = [directory, ...NAMES.map((name) => join(directory, name))]
-  // And each of the names as a path of its own, absolute and relative.
+  // Each of the names is tried as a path of its own as well, absolute and relative.
   for (const rule of [...RULES, ...NAMES, ...paths, ...NAMES.map((name) => resolve(directory, 'x', name))]) {
     const [ours, other] = [await ignoreOf(directory, [rule]), theirs(directory, rule)]
     const [own, expected] = [ours, other].map((isIgnored) => paths.filter(isIgnored))
@@ -127,7 +131,7 @@ test.each(DIRECTORIES)('below %s each rule ignores what it does there', async (d
   }
 })
 
-/** A generator of numbers, of a seed: mulberry32. */
+/** Returns a generator of numbers from a seed: mulberry32. */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

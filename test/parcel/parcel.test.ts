@@ -1,4 +1,5 @@
-// What @parcel/watcher tells and what inotify-bridge/parcel tells of the same operations; where they differ, both are named.
+// The events of @parcel/watcher and of inotify-bridge/parcel for the same operations. Where they differ, both
+// are named.
 import {
   chmodSync,
   mkdirSync,
@@ -20,13 +21,15 @@ import { settled } from '../watch/saved/remembering.ts'
 type Api = Pick<typeof bridge, 'subscribe' | 'unsubscribe' | 'writeSnapshot' | 'getEventsSince'>
 type At = (name: string) => string
 
-// A program that is typed by the one is typed by the other.
+// The assignments check that programs typed for one package compile with the other.
 const THEIRS: Api = parcel
 const OURS: typeof parcel = bridge
 
 const INOTIFY: bridge.Options = { backend: 'inotify' }
 
-/** 'create /a', sorted. What was read in two parts is told in two: a file that is written to is told again. */
+/**
+ * Returns 'create /a', sorted. A file that is read in two parts is told twice: leaves out the second time.
+ */
 function words(events: readonly bridge.Event[], root: string): string[] {
   const isMade = new Set(events.filter(({ type }) => type === 'create').map(({ path }) => path))
   const told = events.filter(({ type, path }) => type !== 'update' || !isMade.has(path))
@@ -38,7 +41,7 @@ async function tree(): Promise<{ root: string; at: At }> {
   mkdirSync(join(root, 'd'))
   for (const name of ['a', 'b', 'd/c']) {
     writeFileSync(join(root, name), name)
-    // Of all the same time: theirs compares nothing else.
+    // All files have the same time: @parcel/watcher compares nothing else.
     utimesSync(join(root, name), 1000, 1000)
   }
   await settled(root)
@@ -53,7 +56,7 @@ async function toldSince(api: Api, operate: (at: At) => void, opts = INOTIFY): P
   return words(await api.getEventsSince(root, file, opts), root)
 }
 
-/** Until `last`, which is made behind it, has been told. */
+/** Returns the events up to `last`, which is made after the operations. */
 async function toldTo(api: Api, operate: (at: At) => void, opts = INOTIFY): Promise<string[]> {
   const { root, at } = await tree()
   const events: bridge.Event[] = []

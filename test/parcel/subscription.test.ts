@@ -1,4 +1,5 @@
-// When a subscriber is told, beside @parcel/watcher: the same is done to both.
+// The times at which a subscriber gets events, in comparison with @parcel/watcher: both watch the same
+// operations.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +17,9 @@ const APIS: ReadonlyArray<[name: string, api: Api]> = [
   ['theirs', parcel],
 ]
 
-/** A directory with `f` and `d/f` in it, below another, and what a subscriber is told of it, call by call. */
+/**
+ * Makes a directory with `f` and `d/f` in another directory, and records a subscriber's events, call by call.
+ */
 async function followed(api: Api): Promise<{ root: string; calls: string[][]; all: () => string[] }> {
   const root = join(scratch(), 'root')
   fs.mkdirSync(join(root, 'd'), { recursive: true })

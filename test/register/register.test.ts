@@ -1,4 +1,5 @@
-// NODE_OPTIONS="--import inotify-bridge/register": fs.watch() of programs that nobody has changed is that of inotify-bridge/fs. On real silent mounts: test/examples/dev_servers.test.ts.
+// NODE_OPTIONS="--import inotify-bridge/register": fs.watch() of unchanged programs is that of
+// inotify-bridge/fs. On real silent mounts: test/examples/dev_servers.test.ts.
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Prints as JSON by which ways, in which processes and threads, a program that nobody has changed comes by inotify-bridge's functions: their errors have a hint.
+// Prints as JSON the ways, in which processes and threads, by which an unchanged program gets
+// inotify-bridge's functions: their errors have a hint.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs, { watch } from 'node:fs'

@@ -25,16 +25,16 @@ import type { Watcher } from '../../src/watch/watcher.ts'
 import { compile } from '../support/compile.ts'
 import { bytesOf, type Word } from './words.ts'
 
-/** What a script's operations work on. */
+/** The world that a script's operations change. */
 export interface World {
   path(word: Word): Buffer
-  /** Files held open: by handle, with the @. */
+  /** The descriptors that are held open, by handle, with the @. */
   held: Map<string, number>
-  /** There is one after the script's `watch`. */
+  /** Set after the script's `watch`. */
   watcher?: Watcher
 }
 
-/** What a line gives an operation: checked against its usage. */
+/** The words of a line for an operation, checked against its usage. */
 export interface Given {
   flags: ReadonlySet<string>
   words: Word[]
@@ -42,7 +42,7 @@ export interface Given {
 
 type Run = (world: World, given: Given) => void | Promise<void>
 
-/** Every operation, by how it is used: [X] may be left out, X... may be repeated. */
+/** Every operation, by its usage: [X] is optional, X... may be repeated. */
 const OPERATIONS: Record<string, Run> = {
   'write PATH [TEXT]': (world, { words: [path, text] }) =>
     writeFileSync(target(world, path), bytesOf(text?.text ?? 'x')),
@@ -107,7 +107,7 @@ export const operations: ReadonlyMap<string, Operation> = new Map(
   Object.entries(OPERATIONS).map(([usage, run]) => [usage.split(' ')[0] as string, { usage, run }]),
 )
 
-/** Takes an operation's words apart as its usage says. Throws an Error that says what is wrong. */
+/** Parses an operation's words by its usage. Throws an Error that names the mistake. */
 export function give(usage: string, words: readonly Word[]): Given {
   const forms = usage.split(' ').slice(1)
   const isFlag = (word: Word) => word.text.startsWith('-') && !word.quoted
@@ -145,7 +145,7 @@ function two(run: (from: Buffer, to: Buffer) => void): Run {
 
 let program: string | undefined
 
-/** One that Node does not have: test/native/operations.c does it. The names must be UTF-8. */
+/** Returns an operation that Node lacks: test/native/operations.c does it. The names must be UTF-8. */
 function native(name: string): Run {
   return (world, { words }) => {
     program ??= compile('operations')
@@ -185,12 +185,12 @@ function exists(path: Buffer): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-// Not copyFile(3) of libuv, which sets the mode as well.
+// copyFile(3) of libuv would set the mode as well.
 function copyFile(from: Buffer, to: Buffer): void {
   writeFileSync(to, readFileSync(from))
 }
 
-/** As cp -r does it: directories, files and links, each made before what is in it. */
+/** Copies a tree as cp -r does: directories, files and links, each before the entries below. */
 function copyTree(from: Buffer, to: Buffer): void {
   const stats = lstatSync(from)
   if (stats.isSymbolicLink()) symlinkSync(readlinkSync(from, 'buffer'), to)

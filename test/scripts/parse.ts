@@ -4,13 +4,16 @@ import { spell, splitWords, type Word } from './words.ts'
 export const SOURCES = ['inotify', 'poll'] as const
 export type Source = (typeof SOURCES)[number]
 
-/** Who alone can play a script: one of the sources, root, or a user who is not root. */
+/**
+ * The only way in which a script can be played: with one of the sources, as root, or as a user other than
+ * root.
+ */
 export type Who = Source | 'root' | 'user'
 
-/** What a block of operations is expected to make one source tell. 'anything': the replay alone decides. */
+/** The changes that one source must tell of a block of operations. 'anything': the replay alone decides. */
 export type Expectation = 'anything' | Group[]
 
-/** Lines that come one after the other in the script; in any order if the group is loose. */
+/** Lines that follow each other in the script, in any order if the group is loose. */
 export interface Group {
   loose: boolean
   lines: string[]
@@ -24,11 +27,11 @@ export interface Step {
 }
 
 export interface Block {
-  /** Of its first expectation, or of the watch that has none. */
+  /** The line of the first expectation, or of a watch without one. */
   line: number
   steps: Step[]
   expected: Record<Source, Expectation>
-  /** Whether there are expectations in the script. */
+  /** The script states expectations. */
   isStated: boolean
 }
 
@@ -49,7 +52,7 @@ export interface Script {
   only: Array<{ who: Who; reason: string }>
   setUp: Step[]
   watch: Watch
-  /** The first is that of the watch itself: what is told before it is ready. */
+  /** The first block is the watch itself, with the changes before `ready`. */
   blocks: Block[]
 }
 
@@ -85,7 +88,7 @@ interface Draft {
 }
 
 class Reader {
-  /** The last that says something, which is the one to blame. */
+  /** The line of the last statement, which an error names. */
   line = 1
   #promise: string | undefined
   #watch: Watch | undefined
@@ -173,7 +176,7 @@ class Reader {
   #endBlock({ line, isWatch, steps, expected }: Draft): void {
     const told: Block['expected'] = { inotify: [], poll: [] }
     const isStated = expected.length > 0
-    // Of the watch itself nothing is expected, unless it is said.
+    // A watch expects no changes unless the script says so.
     for (const source of isWatch && !isStated ? [] : this.#sources) {
       const lines = expected.filter((each) => each.source === source)
       if (lines.length === 0) throw new Error(`what does ${source} tell here? ('= nothing' is an answer)`)

@@ -11,16 +11,16 @@ import { comparable, inWords, legible, story } from './told.ts'
 import { bytesOf } from './words.ts'
 
 /**
- * How fast the operations follow each other. What they are told as is the same only 'at once', before the watcher sees the first of
- * them; at any pace the changes lead to what is there.
+ * The speed of the operations. The changes are the same only 'at once', when all operations are done before
+ * the watcher sees the first. At all speeds the changes lead to the tree.
  */
 export const PACES = ['at once', 'step by step', 'in passing'] as const
 export type Pace = (typeof PACES)[number]
 
-// Longer than any test: what a poll reports in time was not found by the timer, but by sync().
+// Longer than any test: sync(), and no timer, found a change.
 const NEVER = 1_000_000
 
-/** Plays a script: fails where something else is told than it says, or where what is told does not lead to what is there. */
+/** Plays a script. Fails if the changes differ from the script's, or do not lead to the tree. */
 export async function play(script: Script, source: Source, pace: Pace): Promise<void> {
   const { file, watch } = script
   const base = join(scratch(), 'here')
@@ -44,7 +44,7 @@ export async function play(script: Script, source: Source, pace: Pace): Promise<
       if (pace === 'in passing') await new Promise(setImmediate)
       if (pace === 'step by step') await watcher.sync()
     }
-    // What the watch itself tells, it tells before it is ready.
+    // A watch tells its own changes before `ready`.
     if (i > 0) await watcher.sync()
     collect()
     if (pace === 'at once') compare(told, block, source, base, watch.settle !== undefined, where)
@@ -56,7 +56,7 @@ export async function play(script: Script, source: Source, pace: Pace): Promise<
   expect(story(echo, base), `${file}: told after the end, when nothing happened any more`).toEqual([])
 }
 
-/** What a consumer believes, held against what is there. */
+/** A consumer of the changes, compared with the tree. */
 class Belief {
   readonly #base: string
   readonly #sight: Sight
@@ -75,7 +75,7 @@ class Belief {
     )
   }
 
-  /** What is there when a root is added is not told; what was there when one is removed is nobody's any more. */
+  /** Adds the entries of an added root, which are not told, and drops the entries of a removed root. */
   noteRoots({ operation, given }: Step): void {
     const [name] = operation.usage.split(' ')
     const [word] = given.words
@@ -119,7 +119,7 @@ export function open(base: string): World {
   onTestFinished(() => {
     for (const fd of held.values()) closeSync(fd)
   })
-  // Not normalised: '..' is left to the kernel, and so is a slash at the end.
+  // The path is not normalised: the kernel interprets '..' and a slash at the end.
   return { held, path: ({ text }) => (text === '.' ? Buffer.from(base) : bytesOf(`${base}/${text}`)) }
 }
 
@@ -161,7 +161,7 @@ function compare(
   expect(actual, `${where}: what ${source} tells ('-': expected, '+': told)`).toEqual(expected)
 }
 
-/** By polls where events are asked for, or the other way round. A rescan is anybody's. */
+/** Returns changes by another source than the one asked for. A rescan may come with both. */
 function strangers(told: readonly Change[], asked: Source): string[] {
   const others = told.filter(
     (change) => 'mask' in change && change.source !== asked && change.source !== 'rescan',

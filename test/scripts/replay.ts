@@ -10,13 +10,13 @@ export const isWithin = (path: string, directory: string) =>
   path === directory || path.startsWith(`${directory}/`)
 
 /**
- * What a consumer believes that knows nothing but the changes, applied in order. It is strict: a change that does not fit what was told
- * before it (a create of what is there, a delete of what is not) is a complaint.
+ * A consumer that knows only the changes, applied in order. The replay is strict: a change that does not fit
+ * the ones before (a create of a known path, a delete of an unknown one) is a complaint.
  */
 export class Replay {
   readonly tree: Tree
   readonly roots: Set<string>
-  /** Roots that are lost, or were not there at first. */
+  /** The roots that are lost, or were missing at the start. */
   readonly lost: Set<string>
   readonly #complaints: string[] = []
 
@@ -38,12 +38,12 @@ export class Replay {
     }
   }
 
-  /** What did not fit since the last call. */
+  /** Returns the complaints since the last call. */
   complaints(): string[] {
     return this.#complaints.splice(0)
   }
 
-  /** What is believed, but for lost roots: nobody knows what is there. */
+  /** Returns the known entries, without those of lost roots: nothing is known of these. */
   get present(): Tree {
     return new Map([...this.tree].filter(([path]) => ![...this.lost].some((root) => isWithin(path, root))))
   }
@@ -107,7 +107,7 @@ export class Replay {
     if (!this.lost.delete(root)) this.#complain(`restored ${root}, which was not lost`)
   }
 
-  /** What is at a path and below it, relative to it; it goes. */
+  /** Removes and returns the entry at a path and the entries below, by relative path. */
   #take(path: string): Tree {
     const taken: Tree = new Map()
     for (const [other, kind] of this.tree) {
@@ -129,24 +129,25 @@ export class Replay {
   }
 }
 
-// What is gone before anyone looks may have been no file but a link: an event tells directories from the rest, and no more.
+// An entry that was gone before the look is told as a file, and may have been a link: an event only tells
+// directories from other entries.
 const isOther = (known: Kind, told: Kind) => (known === 'directory') !== (told === 'directory')
 
 export interface Sight {
   recursive: boolean
   follow: boolean
-  /** Names by their bytes; else what is no UTF-8 is U+FFFD. */
+  /** Names are kept by their bytes; else bytes that are not UTF-8 become U+FFFD. */
   bytes: boolean
   ignores(path: string): boolean
 }
 
-/** Whether there is something at the root's path to watch. */
+/** Returns if the root's path has a directory or a file to watch. */
 export function isThere(root: string): boolean {
   const stats = statSync(root, { throwIfNoEntry: false })
   return stats?.isDirectory() === true || stats?.isFile() === true
 }
 
-/** What is to be seen of a root now. */
+/** Returns the entries of a root that a watcher can see now. */
 export function reality(root: string, sight: Sight): Tree {
   const tree: Tree = new Map()
   const stats = statSync(root, { throwIfNoEntry: false })
@@ -171,14 +172,15 @@ function descend(
     const kind = kindOf(lstatSync(bytes))
     const below = directoryBelow(bytes, kind, sight)
     const beyond = kind === 'symlink' ? links + 1 : links
-    // A link to a directory that it lies in leads round in a circle, and is a link. So is the fourth on a way.
+    // A link to a directory above itself leads round in a circle, and stays a link. The fourth link on a way
+    // stays a link as well.
     const isFollowed = below !== undefined && !above.includes(below) && beyond <= 3
     tree.set(entry, isFollowed ? 'directory' : kind)
     if (isFollowed) descend(bytes, entry, [...above, below], sight, tree, beyond)
   }
 }
 
-/** None, where they may not be read. */
+/** Returns no names for a directory that may not be read. */
 function namesIn(directory: Buffer): Buffer[] {
   return isReadable(directory) ? readdirSync(directory, 'buffer') : []
 }
@@ -192,7 +194,7 @@ function isReadable(directory: Buffer): boolean {
   }
 }
 
-/** Without what nobody can know: what lies in directories that may not be read. */
+/** Returns the entries that can be known: leaves out those in directories that may not be read. */
 export function knowable(tree: Tree): Tree {
   const closed = [...tree].filter(([path, kind]) => kind === 'directory' && !isReadable(bytesOf(path)))
   const isHidden = (path: string) => closed.some(([other]) => path !== other && isWithin(path, other))

@@ -4,7 +4,7 @@ import type { Expectation, Group, Source } from './parse.ts'
 import { isWithin } from './replay.ts'
 import { spell, textOf } from './words.ts'
 
-/** The change with its paths as texts: with `encoding: 'buffer'` they are bytes. */
+/** Returns the change with its paths as text: with `encoding: 'buffer'` they are bytes. */
 export function legible(change: Change): Change {
   const text = (path: unknown) => (Buffer.isBuffer(path) ? textOf(path) : String(path))
   const path = text(change.path)
@@ -13,7 +13,10 @@ export function legible(change: Change): Change {
   return { ...change, path }
 }
 
-/** A change as a script has it: 'create file a', 'rename file a b replaced', 'lost .'. Paths are relative to `base`. */
+/**
+ * Describes a change as scripts do: 'create file a', 'rename file a b replaced', 'lost .'. Paths are relative
+ * to `base`.
+ */
 export function inWords(change: Change, base: string): string {
   const name = (path: string) => spell(relative(base, path) || '.')
   if (change.type === 'exchange') {
@@ -28,11 +31,12 @@ export function inWords(change: Change, base: string): string {
 }
 
 /**
- * What a block of operations made a source tell, less what says nothing new and depends on when somebody looked:
+ * Returns the changes of a block of operations in words. Leaves out changes that say nothing new and depend
+ * on the time of a look:
  *
- * - modify and attrib of what was created in the same block;
- * - what is deleted below a directory that is deleted then;
- * - a modify (attrib) that follows another of the same path. Not with `counted`, where just that is the question.
+ * - modify and attrib of a path that was created in the same block;
+ * - deletes below a directory that is deleted later;
+ * - a modify (attrib) after another of the same path. `counted` keeps these, for tests that count them.
  */
 export function story(changes: readonly Change[], base: string, counted = false): string[] {
   const created = new Set<string>()
@@ -66,14 +70,14 @@ function takesWith(change: Change, path: string): boolean {
   return change.type === 'delete' && change.path !== path && isWithin(path, change.path)
 }
 
-/** What was told and what was expected, so that they are equal if they may be. */
+/** Returns the changes and the expected lines, in an order in which they are equal if they match. */
 export function comparable(
   told: readonly string[],
   expected: Expectation,
   source: Source,
 ): [string[], string[]] {
   if (expected === 'anything') return [[], []]
-  // A poll finds all at once: the order of its lines is its own.
+  // A poll finds all changes at once, and tells them in an order of its own.
   const groups: Group[] =
     source === 'inotify' ? expected : [{ loose: true, lines: expected.flatMap(({ lines }) => lines) }]
   let at = 0

@@ -11,7 +11,7 @@ import { type Schedule, scenarioOf } from './play/schedule.ts'
 import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
-// Of each schedule and its neighbours. PLAYS=300 plays so many of them.
+// The plays of each schedule and its neighbours. PLAYS=300 plays 300 of them.
 const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 1, long: 10 })
 
 const found: Array<Schedule & { what: string }> = parse(
@@ -31,7 +31,10 @@ test('what a root has told stays told when one is added around it that cannot re
   expect(words).not.toMatch(/delete|lost/)
 })
 
-/** The schedule, and others of the same operations: when the engine takes a step more, its choices are about something else. */
+/**
+ * Yields the schedule, then other interleavings of its operations: one more step of the engine shifts the
+ * meaning of all later choices.
+ */
 function* roundAbout(scenario: Scenario): Generator<Played> {
   yield [scenario, play(scenario).wrong]
   yield* interleavings({ ...scenario, choices: [] }, MOST_PREEMPTIONS)

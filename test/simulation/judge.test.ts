@@ -6,7 +6,10 @@ import { Judge } from './play/judge.ts'
 import { callsOf, type Operation } from './play/operation.ts'
 import { ORDINARY, TREES } from './play/scenario.ts'
 
-/** A judge of the small tree, and what is done to that. `tick` is called between the steps of a call. */
+/**
+ * Returns a judge of the small tree, and a function that makes operations there. `tick` is called between the
+ * steps of a call.
+ */
 function judging(now: () => number = () => 0, tick = () => {}) {
   const tree = new FileTree(now)
   const files = new FileOperations(tree)

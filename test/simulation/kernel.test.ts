@@ -19,11 +19,11 @@ const scripts = join(import.meta.dirname, '../scripts/testdata')
 /** A kernel that a script is played on, with a watch of every directory and file. */
 interface Kernel {
   run(step: Step): void | Promise<void>
-  /** Watches what is not watched yet. */
+  /** Adds a watch of each directory and file that has none. */
   watch(): void
-  /** All events so far. */
+  /** Reads all events so far. */
   events(): InotifyEvent[] | Promise<InotifyEvent[]>
-  /** Where each watch's directory was when it was added. */
+  /** Maps each wd to the path of its file when the watch was added. */
   paths: Map<number, string>
 }
 
@@ -62,7 +62,7 @@ async function linuxKernel(): Promise<Kernel> {
     run: async (step) => {
       const [name] = step.operation.usage.split(' ')
       if (name === 'add' || name === 'remove' || name === 'pause') return
-      // Node's own goes by the order that the directory has.
+      // Node's own rm goes by the directory's order, which the simulation does not know.
       if (name === 'rm') for (const word of step.given.words) removeByName(path(word).toString())
       else await step.operation.run({ path, held: new Map() }, step.given)
     },
@@ -111,7 +111,10 @@ function note(paths: Map<number, string>, wd: number, path: string): void {
   if (!paths.has(wd)) paths.set(wd, path)
 }
 
-/** As words, cookies by their order. What follows its like is left out: it depends on who reads when whether the kernel merges it. */
+/**
+ * Returns the events as words, with cookies numbered in their order. A repetition is left out: whether the
+ * kernel merges two equal events depends on when they are read.
+ */
 async function recordsOf({ events, paths }: Kernel): Promise<string[]> {
   const cookies = [0]
   const records: string[] = []
@@ -123,7 +126,7 @@ async function recordsOf({ events, paths }: Kernel): Promise<string[]> {
   return records
 }
 
-/** By its own walk: readdir's recursive form follows symlinks in Node 22. */
+/** Walks the tree itself, because readdir's recursive form follows symlinks in Node 22. */
 function watchedIn(top: string): Array<readonly [path: string, mask: number]> {
   const below = readdirSync(top, { withFileTypes: true }).flatMap((each) => {
     const path = join(top, each.name)

@@ -6,7 +6,7 @@ import { ORDINARY } from './play/scenario.ts'
 const symlink = (path: string, target: string): Operation => ({ type: 'symlink', path, target })
 // The path of the inner root is this link from now on: to /out/o.
 const behindLink: Operation = { type: 'exchange', path: '/t/b', other: '/t/k' }
-// Behind it three links on one way, which are four for the outer root.
+// Three links on one way behind the link, which are four for the outer root.
 const overTwo: Operation[] = [
   behindLink,
   { type: 'mkdir', path: '/out/p' },

@@ -9,8 +9,9 @@ import type { Scenario, Settings } from './play/scenario.ts'
 import { decode, scenarioOf } from './play/schedule.ts'
 import type { interleavings } from './play/sequences.ts'
 
-// What the simulation is worth: it finds faults that `watch()` once had, which were found by other means. Each is put back by itself, into a copy of the
-// sources. Schedules are played on that engine until one goes wrong; the engine as it is plays the same ones, and none does.
+// The worth of the simulation: the simulation finds faults that `watch()` once had and that were found by
+// other means. Each fault is put back alone, into a copy of the sources. Schedules are played on that engine
+// until one goes wrong. The same schedules must all succeed on the real engine.
 
 /** Plays schedules on the engine of one copy of the sources. */
 interface Simulation {
@@ -20,13 +21,13 @@ interface Simulation {
 }
 
 interface PutBack {
-  /** What went wrong once. */
+  /** The consequence of the fault. */
   fault: string
   mutation: Mutation
   schedules: (simulation: Simulation) => Iterator<Played>
-  /** Whether it is put back in npm test as well. */
+  /** Put back in npm test as well. */
   isQuick?: true
-  /** What is wrong then: not any fault will do, an exception for one. */
+  /** The expected finding. An exception, for one, is no proof. */
   says: RegExp
 }
 
@@ -49,7 +50,8 @@ const faults: PutBack[] = [
       find: 'if (!matching.isFound(each)) pending.failed.list(each, since)',
       replace: ';',
     },
-    // One random schedule in some thousands finds it. Of all with two operations, these and some others do, but a thousand come before them.
+    // One random schedule in some thousands finds this fault. Of all schedules with two operations, a few do,
+    // but a thousand come before them.
     schedules: everyOrderOf(scenarioOf({ with: { lost: 1 }, do: 'write /t/b/d/h; rename /t/b/d /t/a/d' })),
     says: /was written: not told since/,
   },
@@ -95,7 +97,7 @@ const faults: PutBack[] = [
   },
 ]
 
-// Each is found by far fewer. When the engine changes, a random schedule becomes another.
+// Far fewer schedules find each fault. The random ones change whenever the engine does.
 const MOST = 1000
 
 for (const putBack of faults) {
@@ -128,7 +130,7 @@ test('what is found is said in 20 lines at most, and the last of them plays it a
   expect(await inTask(() => play(shrunk).wrong)).toEqual([])
 })
 
-/** Those that were played until one went wrong as it should: the last one. */
+/** Returns the schedules that were played until one went wrong as expected: the last one. */
 async function untilFound({ schedules, says }: PutBack, mutated: Simulation): Promise<Scenario[]> {
   const played: Scenario[] = []
   const onMutated = schedules(mutated)
@@ -143,7 +145,7 @@ async function untilFound({ schedules, says }: PutBack, mutated: Simulation): Pr
   return played
 }
 
-/** The random ones, from the first on, with these settings in place of what was drawn. */
+/** Plays random schedules from seed 1 on, with the given settings in place of the random ones. */
 function random(subject: Subject, settings: Partial<Settings> = {}): PutBack['schedules'] {
   return function* ({ play }) {
     for (let seed = 1; ; seed++) {
@@ -154,7 +156,7 @@ function random(subject: Subject, settings: Partial<Settings> = {}): PutBack['sc
   }
 }
 
-/** All that differ from a scenario by two preemptions at the most. */
+/** Plays all variants of a scenario with at most two preemptions. */
 function everyOrderOf(scenario: Scenario): PutBack['schedules'] {
   return ({ interleavings }) => interleavings(scenario, 2)
 }

@@ -11,14 +11,14 @@ import { interleavings, scenariosOf, WAYS } from './play/sequences.ts'
 const { SCHEDULE, SCHEDULES, SEED = '1' } = process.env
 
 const most = rounds(SCHEDULES, { quick: 40, long: 400 })
-// From so many on, each part but that of random ones is played as a whole.
+// With at least this many schedules, each part but the random one is played as a whole.
 const ALL = 1_000_000
 const mostInSequence = most >= ALL ? Number.POSITIVE_INFINITY : most
-// Every pair, and without SCHEDULES a part of their preemptions.
+// Plays every pair. Without SCHEDULES, a part of their preemptions.
 const mostOfPairs = most >= ALL ? mostInSequence : ALL - 1
-// Else, one in so many preemptions.
+// With fewer than ALL, one in 5 preemptions is played.
 const SOME = 5
-// Otherwise than by events alone.
+// The ways of watching other than events alone.
 const OTHER_WAYS = (Object.keys(WAYS) as Array<keyof typeof WAYS>).filter((way) => way !== 'events')
 const SHORT = [
   { operations: 1, preemptions: 2, isAtomic: false },
@@ -71,7 +71,7 @@ interface Sequences {
 }
 
 function* everyInterleaving({ way, operations, isAtomic, preemptions, count }: Sequences): Generator<Played> {
-  // Where not all are played, some of each scenario are.
+  // A limited count takes some interleavings of each scenario, rather than all of the first ones.
   const random = randomFrom(1)
   const takes = () => count >= ALL || random(SOME) === 0
   for (const scenario of scenariosOf(way, operations, isAtomic))

@@ -4,22 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Choice } from '../mirror/model/random.mjs'
 import type { Shell } from './shell.ts'
 
-/** Where it all happens. */
+/** The place of the soak test. */
 export interface Scene {
   readonly tree: string
-  /** Where a root goes that is replaced. */
+  /** Holds roots that were replaced. */
   readonly aside: string
   readonly shell: Shell
   readonly choice: Choice
-  /** Whether this process may mount, and has limits of its own: it is in namespaces of its own. */
+  /** This process is in namespaces of its own: it may mount, and has limits of its own. */
   readonly isApart: boolean
 }
 
-/** Something that happens to the watcher while others write; returns what is to be undone behind that. */
+/** Disturbs the watcher while others write. Returns a function that undoes the disturbance. */
 type Disturb = (scene: Scene) => Promise<(() => Promise<unknown>) | undefined>
 
 const WATCHES = '/proc/sys/user/max_inotify_watches'
-/** What is mounted and unmounted in the tree. */
+/** The directory in the tree at which a filesystem is mounted and unmounted. */
 export const MOUNTED = 'm'
 
 const pointOf = ({ tree }: Scene) => join(tree, MOUNTED)
@@ -35,7 +35,7 @@ export const DISTURBANCES: Readonly<Record<string, Disturb>> = {
   async mount(scene) {
     if (!scene.isApart) return undefined
     if (isMounted(scene)) {
-      // Whoever looks into it keeps it busy for that long.
+      // A watcher that reads a directory of the mount keeps the mount busy for that long.
       await scene.shell.run('umount m 2>/dev/null || umount -l m')
       return undefined
     }
@@ -58,7 +58,7 @@ export const DISTURBANCES: Readonly<Record<string, Disturb>> = {
       mkdirSync(tree)
       writeFileSync(join(tree, 'a'), `new ${Date.now()}`)
     }
-    // The shell's directory is the one that is watched.
+    // The shell follows to the directory that is watched now.
     await scene.shell.run(`cd ..; cd ${TREE}`)
     return undefined
   },
@@ -80,5 +80,5 @@ export const DISTURBANCES: Readonly<Record<string, Disturb>> = {
   },
 }
 
-/** The tree's name in the directory that it lies in. */
+/** The tree's name in its parent directory. */
 export const TREE = 'tree'

@@ -13,7 +13,7 @@ export class FileRoots {
     this.#other = join(tree, 'f/other')
   }
 
-  /** Some of what happens to files: what lies above may have gone, with the tree. */
+  /** Changes some of the files. A directory above may have gone, with the tree. */
   change(choice: Choice): void {
     for (let n = choice.below(8); n > 0; n--) {
       const path = choice.of(this.paths)

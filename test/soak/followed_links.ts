@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path'
 import type { Choice } from '../mirror/model/random.mjs'
 
 /**
- * A directory with links to what lies outside of it. Few: links that lead from one directory to the next make as many paths as there are ways through them,
- * and in a tree that others write for hours there would soon be no end of those.
+ * A directory with links to places outside. The links are few: links from one directory to the next make as
+ * many paths as there are ways through them, and in a tree that others write for hours those would soon have
+ * no end.
  */
 export class FollowedLinks {
   readonly path: string
@@ -22,7 +23,7 @@ export class FollowedLinks {
     this.#point('../outside/current/a', join(this.path, 'file'))
   }
 
-  /** Some of what happens to links and to what they lead to. */
+  /** Changes some of the links and of their targets. */
   change(choice: Choice): void {
     for (let n = choice.below(8); n > 0; n--) {
       const there = join(this.#outside, choice.of(['one', 'two']))

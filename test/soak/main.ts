@@ -19,7 +19,7 @@ Exit code 1: something differed, or grows.
   --only NAMES     of the watchers, without mirrors and workers: a hundred times as many rounds. ${WATCHERS.join(', ')}`
 
 const MINUTE_MS = 60_000
-/** Whatever is done takes a few seconds: what has not ended by then is stuck. */
+/** Every step takes a few seconds: a step that has not ended by then is stuck. */
 const PATIENCE_MS = 60_000
 
 const { values } = parseArgs({
@@ -47,7 +47,8 @@ if (!(minutes > 0) || !Number.isInteger(seed) || !(betweenAudits >= 0) || !isKno
   process.exit(2)
 }
 
-// run.mjs has made namespaces for this process: where it may not, there are no mounts and no limits of watches.
+// run.mjs has made namespaces for this process. Where it may not, there are no mounts and no limits of
+// watches.
 const isApart = process.env.SOAK_APART === 'yes'
 const removePrograms = setUpPrograms()
 const base = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'inotify-bridge-soak-'))
@@ -60,7 +61,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
     isInterrupted = true
   })
-// Of the library's, too: what nobody awaits is not to be lost either.
+// Also catches the library's exceptions and rejections that no caller awaits.
 process.on('uncaughtException', fail)
 
 console.log(
@@ -83,7 +84,7 @@ try {
 try {
   rmSync(base, { recursive: true, force: true })
 } catch (error) {
-  // What is mounted there goes with this process's namespace.
+  // Mounts below the directory end with this process's namespace.
   console.log(`soak: ${base} is left: ${String(error)}`)
 }
 removePrograms?.()
@@ -94,7 +95,7 @@ console.log(
 )
 console.log(`soak: ${wrong.length === 0 ? 'nothing differed' : `NOT AS IT SHOULD BE (--seed ${seed})`}`)
 for (const line of wrong) console.log(`  ${line}`)
-// What has failed may have left something open, which is not to be waited for.
+// A failed part may have left something open. The process does not wait for that.
 process.exit(wrong.length === 0 ? 0 : 1)
 
 function fail(error: unknown): void {

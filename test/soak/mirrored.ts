@@ -60,13 +60,13 @@ export class Mirrored {
     await this.start()
   }
 
-  /** Some of what the owner of such a source does. */
+  /** Makes some of the changes that the owner of such a source makes. */
   async change(choice: Choice): Promise<void> {
     if (this.name.endsWith('keys')) await this.#swap(choice)
     else for (let n = choice.below(10); n >= 0; n--) this.#changeEntry(choice)
   }
 
-  /** Another directory takes the source's place; what mirrors it must not take the old one for it. */
+  /** Puts another directory in the source's place. The mirror must not take the old one for the new one. */
   async replace(choice: Choice): Promise<void> {
     const aside = `${this.#source}.old`
     renameSync(this.#source, aside)
@@ -75,7 +75,7 @@ export class Mirrored {
     rmSync(aside, { recursive: true })
   }
 
-  /** Nothing changes any more: a line for each thing in which the target is not what the source is. */
+  /** Compares the target with the source once nothing changes any more. Returns a line for each difference. */
   async audit(): Promise<string[]> {
     let wrong: string[] = []
     for (let look = 0; look < LOOKS; look++) {
@@ -132,7 +132,10 @@ export class Mirrored {
   }
 }
 
-/** By path what is in a file, what a link says. Of the AtomicWriter's names nothing but what is behind `..data`. */
+/**
+ * Returns the content of each file and the text of each link, by path. Of the AtomicWriter's names, only
+ * those behind `..data` count.
+ */
 function contentsOf(top: string): Map<string, string> {
   const found = new Map<string, string>()
   const visit = (directory: string) => {

@@ -4,15 +4,18 @@ import { Worker } from 'node:worker_threads'
 import type { Change, WatchOptions } from '../../src/index.ts'
 import type { Observer } from '../watch/model/watching/observer.ts'
 
-/** What was built, as its users run it. Not a literal: dist is there only once it has been built. */
+/**
+ * The built library, as its users run it. The path is not a literal, because dist is missing before the
+ * build.
+ */
 export const library: typeof import('../../src/index.ts') = await import(
   join(import.meta.dirname, '../../dist/index.js')
 )
 
-/** What a watcher has to say. */
+/** Takes a watcher's changes and errors. */
 export interface Listener {
   told(changes: Change[], at: number): void
-  /** The code of an error. */
+  /** Takes the code of an error. */
   failed(code: string): void
 }
 
@@ -27,7 +30,7 @@ export const here: Observe = (roots, options, { told, failed }) => {
 
 type Message = { changes: Change[]; at: number } | { error: string } | { done: 'ready' | 'sync' | 'close' }
 
-/** In a worker, which may also be terminated in the midst of anything: every other time it is. */
+/** Watches in a worker, which is terminated every other time instead of being closed. */
 export const inWorker: Observe = (roots, options, { told, failed }) => {
   const worker = new Worker(join(import.meta.dirname, 'watching_worker.mjs'), {
     workerData: { roots, options },

@@ -1,5 +1,7 @@
-// node test/soak/run.mjs programs [--minutes N]: programs that nobody has changed, each under a `run` of its own on a FUSE mount, a file of which is changed behind it about
-// once a second. A table at the end; Ctrl-C ends it sooner. Exit code 1: a change was missed or told twice, a program has ended, or a supervisor's memory has grown.
+// node test/soak/run.mjs programs [--minutes N]: runs unchanged programs, each under a `run` of its own on a
+// FUSE mount, and changes a file behind the mount about once a second. Prints a table at the end; Ctrl-C ends
+// the run sooner. Exit code 1: a change was missed or told twice, a program has ended, or a supervisor's
+// memory has grown.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,7 +18,7 @@ const NAMES = ["Prometheus' file_sd", 'dnsmasq --hostsdir', 'tail -F', 'vite', '
 const RUN = join(import.meta.dirname, '../../build/Release/inotify_bridge_run')
 const BETWEEN_MS = 1000
 const PATIENCE_MS = 30_000
-/** KiB by which a supervisor's memory may grow: some pages that it has not touched before. */
+/** KiB by which a supervisor's memory may grow: some pages that the supervisor has not touched before. */
 const SLACK_KIB = 100
 
 const minutes = Number(parseArgs({ options: { minutes: { type: 'string', default: '30' } } }).values.minutes)
@@ -25,7 +27,7 @@ if (!(minutes > 0)) {
   process.exit(2)
 }
 
-/** KiB. Unlike VmRSS in proc(5)'s status this is counted when it is asked for. */
+/** Returns KiB. The kernel counts this figure at the call, unlike VmRSS of proc(5)'s status. */
 function memoryOf(pid: number): number {
   return Number(/^Rss: +(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
 }
@@ -55,7 +57,7 @@ class Played {
     return this.#consumer.name
   }
 
-  /** Returns false if that has not come about in time. */
+  /** Returns false if the program has not noticed the version in time. */
   async reach(version: number): Promise<boolean> {
     const { noticed, expected } = this.#consumer
     const end = performance.now() + PATIENCE_MS
@@ -75,7 +77,7 @@ class Played {
       const began = performance.now()
       await this.#consumer.change(this.#place, ++this.changes)
       if (await this.reach(this.changes)) this.delays.push(performance.now() - began)
-      // Nobody has waited for the answer to the last change.
+      // The end of the run cut the wait for the last change short.
       else if (stopped.signal.aborted) this.changes--
       else
         return void this.wrong.push(
@@ -152,7 +154,7 @@ for (const each of all)
 
 console.log(`${all.map(({ name }) => name).join(', ')}: ${minutes} minutes`)
 const playing = all.map((each) => each.play())
-// When each has what it takes, half way, and at the end.
+// Measures when each program has its memory, half way, and at the end.
 for (const part of [0.1, 0.4, 0.5]) {
   await sleep(part * minutes * 60_000, undefined, { signal: stopped.signal }).catch(() => {})
   for (const each of all) each.measure()

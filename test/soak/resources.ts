@@ -1,16 +1,19 @@
 import { readdirSync } from 'node:fs'
 
-/** What this process has, when nothing is going on. */
+/** The resources of this process while no work is under way. */
 export interface Resources {
   readonly descriptors: number
   readonly threads: number
-  /** MiB, behind a garbage collection. */
+  /** MiB after a garbage collection. */
   readonly heap: number
-  /** MiB: all of it. */
+  /** MiB of the whole process. */
   readonly memory: number
 }
 
-/** What may be more at the end than at any time in the first half: what is collected when it likes, and what an allocator keeps. */
+/**
+ * The growth that is allowed from the most of the first half: memory that is collected at any time, and
+ * memory that an allocator keeps.
+ */
 const SLACK = { descriptors: 4, threads: 4, heap: 8, memory: 64 } as const
 
 export function resources(): Resources {
@@ -26,7 +29,7 @@ export function resources(): Resources {
   }
 }
 
-/** What has grown all the time: a line each. */
+/** Returns a line for each resource that has grown all the time. */
 export function growth(seen: readonly Resources[]): string[] {
   const half = Math.ceil(seen.length / 2)
   const [before, after] = [seen.slice(0, half), seen.slice(half)]

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A shell that does to this process what it cannot do to itself, or not while it may open nothing. */
+/** A shell that changes what this process cannot change of itself, or cannot change without descriptors. */
 export class Shell {
   readonly #child: ChildProcess
 

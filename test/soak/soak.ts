@@ -13,22 +13,22 @@ import { here, inWorker } from './observers.ts'
 import { Shell } from './shell.ts'
 import { type Subject, Watched } from './watched.ts'
 
-/** What may be asked for by itself. */
+/** The watchers that --only may name. */
 export const WATCHERS = ['events', 'polls', 'links', 'files', 'settle', 'ignore'] as const
 
 const WRITERS = 2
 const OPERATIONS = 150
-// A name that others write as well, of files and directories.
+// A name of files and directories that the writers use as well.
 const IGNORED = /(^|\/)-rf$/
-/** How often the same is done for the queue to overflow. */
+/** The number of repetitions that makes the queue overflow. */
 const STORM = 80
 
-/** What is written, what follows it, and what is done to those. */
+/** The writers, the watchers and mirrors that follow them, and the disturbances. */
 export class Soak {
   readonly failures = new Map<string, number>()
   readonly done = new Map<string, number>()
   operations = 0
-  /** What is awaited now: said of a run that is stuck. */
+  /** The step that is awaited now, for the report of a stuck run. */
   doing = ''
   readonly #scene: Scene
   readonly #outside: string
@@ -39,7 +39,7 @@ export class Soak {
   readonly #hasWorkers: boolean
   #worker: Watched | undefined
   #told = 0
-  // By inode number; see Writers.
+  // Files by inode number; see Writers.
   readonly #linked = new Set<bigint>()
   readonly #wrote = new Map<bigint, number>()
 
@@ -75,7 +75,7 @@ export class Soak {
     return this.#mirrors.reduce((sum, { updates }) => sum + updates, 0)
   }
 
-  /** Others write for a moment, and something happens meanwhile. */
+  /** Lets the writers write for a moment, with a disturbance meanwhile. */
   async play(): Promise<void> {
     const { choice } = this.#scene
     const name = choice.of(Object.keys(DISTURBANCES))
@@ -83,12 +83,12 @@ export class Soak {
     this.doing = `${name}: coming and going`
     await this.#comeOrGo()
     this.doing = `${name}: writing`
-    // Each in the root that is there now.
+    // Each round starts writers in the present root.
     await using writers = new Writers(WRITERS, this.#scene.tree, this.#outside)
     await writers.run(Array(WRITERS).fill([]))
     const writing = this.#write(writers, name === 'stopped' && choice.isLikely(50) ? STORM : 1)
     const undo = await DISTURBANCES[name]?.(this.#scene)
-    // What cannot be opened now would be left half done by those who change the sources.
+    // Changing the sources needs descriptors, and would stop half way without them.
     if (name !== 'few descriptors') {
       this.#files.change(choice)
       this.#links.change(choice)
@@ -102,7 +102,7 @@ export class Soak {
     mkdirSync(this.#scene.aside)
   }
 
-  /** All is quiet: a line for each thing that is not as it is told to be. */
+  /** Compares everything while no process writes. Returns a line for each difference. */
   async audit(): Promise<string[]> {
     const wrong: string[] = []
     const [mounted, written]: Written[] = [{}, { linked: this.#linked, at: this.#wrote }]
@@ -155,7 +155,7 @@ export class Soak {
     ]
   }
 
-  /** A worker's watcher, and now and then a mirror's end and new beginning. */
+  /** Opens or closes a worker's watcher, and now and then restarts a mirror. */
   async #comeOrGo(): Promise<void> {
     const { choice, tree } = this.#scene
     if (this.#mirrors.length > 0 && choice.isLikely(20)) await choice.of(this.#mirrors).restart(choice)
@@ -188,7 +188,7 @@ export class Soak {
     for (const [ino, at] of writers.wrote) this.#wrote.set(ino, Math.max(at, this.#wrote.get(ino) ?? 0))
   }
 
-  /** Of what is gone nothing is known any more, or this were what grows. */
+  /** Forgets deleted files: else this knowledge would grow. */
   #forget(real: Snapshot): void {
     const inodes = new Set([...real.values()].map(({ ino }) => ino))
     for (const ino of this.#linked) if (!inodes.has(ino)) this.#linked.delete(ino)

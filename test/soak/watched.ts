@@ -5,24 +5,24 @@ import type { Observer } from '../watch/model/watching/observer.ts'
 import { contentsOf, divergences, type Snapshot, type Written } from '../watch/model/world/snapshot.ts'
 import type { Observe } from './observers.ts'
 
-// Of what is wrong, and of the changes told about one name of it: a line is to be read at a glance.
+// The most faults, and the most changes of one name, in a report: a report must be readable at a glance.
 const MOST_DIFFERENCES = 3
 const MOST_CHANGES = 12
 const MOST_ERRORS = 12
-/** Of each watcher, what was told before an audit: what it has to say may have begun there. */
+/** The changes before an audit that are kept for each watcher, because a fault may have begun there. */
 const MOST_EARLIER = 20_000
 
-/** What is watched, and how. */
+/** The watched roots, and the way of watching. */
 export interface Subject {
   readonly name: string
   readonly roots: string[]
   readonly options: WatchOptions
   readonly observe: Observe
-  /** What is there. */
+  /** Returns the present tree. */
   look(): Snapshot
 }
 
-/** A watcher, and a consumer that knows nothing but what it tells, and applies each change alone. */
+/** A watcher, and a consumer that knows only its changes and applies each alone. */
 export class Watched {
   readonly #subject: Subject
   readonly #observer: Observer
@@ -31,11 +31,11 @@ export class Watched {
   #earlier: Change[] = []
   readonly #errors: string[] = []
   #believed: AppliedAlone
-  // Roots that are not there: a file's loss is told without a delete.
+  // The roots that are missing: the loss of a file is told without a delete.
   readonly #lost = new Set<string>()
   told = 0
 
-  /** @param failures how often an error of which code was told */
+  /** @param failures counts the errors by code */
   constructor(subject: Subject, failures: Map<string, number>) {
     this.#subject = subject
     this.#failures = failures
@@ -44,7 +44,7 @@ export class Watched {
       subject.roots,
       { ...subject.options, initial: true },
       {
-        // One at a time: a storm's are more than a call may have arguments.
+        // Adds one change at a time: a storm has more changes than a call may have arguments.
         told: (changes, at) => {
           for (const change of changes) this.#taken.push({ change, at })
         },
@@ -73,7 +73,10 @@ export class Watched {
     await this.#observer.close()
   }
 
-  /** Nothing changes any more: compares what was told with what is, and begins anew from there. A line for each thing that is wrong. */
+  /**
+   * Compares the changes with the tree once nothing changes any more, and begins anew from there. Returns a
+   * line for each fault.
+   */
   async audit(written: (path: string) => Written): Promise<string[]> {
     await this.sync()
     const changes = this.#taken.map(({ change }) => change)
@@ -106,7 +109,7 @@ export class Watched {
     ]
   }
 
-  /** Returns what did not fit. */
+  /** Returns the changes that did not fit. */
   #apply(): Array<{ path: string; what: string }> {
     const misfits: Array<{ path: string; what: string }> = []
     for (const { change, at } of this.#taken.splice(0)) {
@@ -130,7 +133,7 @@ function told(changes: readonly Change[], path: string): string[] {
   return history.map((index) => `  ${index} ${JSON.stringify(changes[index])}`)
 }
 
-/** Inode numbers are those of one mount. */
+/** Groups the entries by mount, because inode numbers are those of one mount. */
 function groupBy(real: Snapshot, of: (path: string) => Written): Map<Written, Snapshot> {
   const groups = new Map<Written, Snapshot>()
   for (const [path, seen] of real) {

@@ -1,8 +1,9 @@
-// A watcher in a worker thread, of what was built: tells its changes, and answers each 'sync' and 'close' when that is done.
+// A watcher of the built library in a worker thread. Tells its changes, and answers each 'sync' and 'close'
+// when it is done.
 import { parentPort, workerData } from 'node:worker_threads'
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/index.ts')} */
 const { watch } = await import(new URL('../../dist/index.js', import.meta.url).href)
 
 const watcher = watch(workerData.roots, workerData.options)

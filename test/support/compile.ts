@@ -8,7 +8,8 @@ export function compile(name: string, flags: readonly string[] = []): string {
   const program = join(programs(), [name, ...flags].join(''))
   if (existsSync(program)) return program
   const source = join(import.meta.dirname, '..', 'native', `${name}.c`)
-  // Another file's test may be at it as well: whoever finds the name finds a whole program.
+  // A test in another process may compile the same program: the rename makes the name appear with a whole
+  // program.
   const made = `${program}.${process.pid}`
   execFileSync('cc', ['-std=gnu11', '-O2', '-Wall', '-Wextra', ...flags, '-o', made, source])
   renameSync(made, program)

@@ -10,22 +10,25 @@ function linksThat(fits: (target: string) => boolean): number {
   }).length
 }
 
-/** How many descriptors of what is at a path this process has open. */
+/** Returns the number of descriptors that this process has open of the file at a path. */
 export function descriptorsOf(path: string): number {
   return linksThat((target) => target === path)
 }
 
-/** How many descriptors of a directory and of what lies below it this process has open. */
+/** Returns the number of descriptors that this process has open of a directory and of entries below. */
 export function descriptorsBelow(directory: string): number {
   return linksThat((target) => target === directory || target.startsWith(`${directory}/`))
 }
 
-/** How many inotify instances this process has open. */
+/** Returns the number of inotify instances of this process. */
 export function openInstances(): number {
   return descriptorsOf('anon_inode:inotify')
 }
 
-/** How many descriptors this process has open. But for regular files: a sanitizer's runtime opens its report at the first finding, and keeps it. */
+/**
+ * Returns the number of open descriptors of this process, without those of regular files: a sanitizer's
+ * runtime opens its report at the first finding, and keeps it open.
+ */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { scratch } from './scratch.ts'
 
-/** Something that is broken on purpose, to see whether a test notices. */
+/** A fault that is put into the code on purpose, so that a test must notice. */
 export interface Mutation {
-  /** In src/. */
+  /** The path in src/. */
   file: string
-  /** To be found exactly once. */
+  /** The text to replace, which must occur exactly once. */
   find: string
   replace: string
 }

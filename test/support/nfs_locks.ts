@@ -4,7 +4,10 @@ import { onTestFinished, vi } from 'vitest'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { LOCK_EX, SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 
-/** Until the test is over an exclusive lock of a file takes a descriptor that may write, as on NFS: nfs4_proc_lock() in fs/nfs/nfs4proc.c. */
+/**
+ * Until the end of the test, an exclusive lock of a file needs a descriptor that may write, as on NFS:
+ * nfs4_proc_lock() in fs/nfs/nfs4proc.c.
+ */
 export function locksAsOnNfs(): void {
   const { lock } = SyscallThread.prototype
   const spy = vi.spyOn(SyscallThread.prototype, 'lock')

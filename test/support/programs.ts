@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const VARIABLE = 'INOTIFY_BRIDGE_TEST_PROGRAMS'
 
-/** Where the programs of test/native are, which are compiled once in a run: see compile.ts. */
+/** Returns the directory of the programs of test/native, which are compiled once in a run: see compile.ts. */
 export function programs(): string {
   const directory = process.env[VARIABLE]
   if (directory === undefined)
@@ -12,9 +12,12 @@ export function programs(): string {
   return directory
 }
 
-/** A globalSetup of vitest's, which has one for each project, and hands the environment on to who runs the tests. */
+/**
+ * A globalSetup of vitest, which runs once for each project and hands the environment on to the test
+ * processes.
+ */
 export default function setUp(): (() => void) | undefined {
-  // Of another project, or of the run in which this is a test's.
+  // The variable is set by another project, or by an outer vitest.
   if (process.env[VARIABLE] !== undefined) return undefined
   const directory = mkdtempSync(join(tmpdir(), 'inotify-bridge-programs-'))
   process.env[VARIABLE] = directory

@@ -5,10 +5,13 @@ import { compile } from './compile.ts'
 
 type Errno = keyof typeof constants.errno
 
-/** Whether the kernel lets a program be refused system calls. No right is needed for it. */
+/** The kernel lets a program install a filter that refuses system calls. The filter needs no right. */
 export const mayRefuse = spawnSync(compile('seccomp'), ['1', 'statx', 'true']).status === 0
 
-/** What a program of Node's writes to which the kernel refuses some system calls with an errno. Rejects as it fails. */
+/**
+ * Returns the output of a Node program to which the kernel refuses some system calls with an errno. Rejects
+ * if the program fails.
+ */
 export async function refused(errno: Errno, calls: string, ...program: string[]): Promise<string> {
   const words = [`${constants.errno[errno]}`, calls, process.execPath, ...program]
   return (await promisify(execFile)(compile('seccomp'), words, { timeout: 60_000 })).stdout

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 /**
- * An empty directory that goes with the test.
+ * Makes an empty directory that is removed after the test.
  *
- * @param atEnd of the test's context, where tests run concurrently: vitest's own is that of any of them
+ * @param atEnd the test context's own, where tests run concurrently: vitest's global one may belong to any of them
  */
 export function scratch(parent = tmpdir(), atEnd = onTestFinished): string {
   const directory = mkdtempSync(join(parent, 'inotify-bridge-'))
-  // Of a large tree it may take longer than the 10 s that vitest would give it.
+  // Removing a large tree may take longer than vitest's 10 s.
   atEnd(() => rmSync(directory, { recursive: true, force: true }), 60_000)
   return directory
 }

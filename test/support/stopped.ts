@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 
-/** Stops all threads of a process, and waits until they stand still: from then on it does nothing, and nobody reads its queue. */
+/**
+ * Stops all threads of a process, and waits until they stand still: from then on the process does nothing,
+ * and does not read its queue.
+ */
 export async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGSTOP')
   const tasks = `/proc/${child.pid}/task`

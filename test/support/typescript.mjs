@@ -1,4 +1,5 @@
-// node --import THIS FILE.ts: Node 20 does not read TypeScript, and what is run for hours is to be run by no test runner.
+// node --import THIS FILE.ts: runs TypeScript without a test runner, for runs of hours. Node 20 does not read
+// TypeScript.
 import { readFile } from 'node:fs/promises'
 import { register } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -1,15 +1,18 @@
 import type { Change, Kind } from '../../src/index.ts'
 
-/** What is believed of an entry. */
+/** A consumer's knowledge of an entry. */
 export interface Belief {
   kind: Kind
-  /** What a file holds, or where a link leads; undefined: a change has named it since, so that it may be anything. */
+  /**
+   * The content of a file or the target of a link. Undefined: a change has named the entry since, so that the
+   * content may be any.
+   */
   held: string | undefined
-  /** When it was last told to be there or to hold something else, in ms of Date.now(). */
+  /** The time, in ms of Date.now(), at which a create or a new content was last told. */
   told: number
 }
 
-/** A name, and those below it. */
+/** An entry with the entries below it. */
 interface Place extends Belief {
   readonly below: Map<string, Place>
 }
@@ -17,8 +20,9 @@ interface Place extends Belief {
 type AnyChange = Change | Change<Buffer>
 
 /**
- * A consumer that applies each change by itself, in order, to a plain table of names, and puts nothing aside. It refuses what does not fit:
- * that is what {@link Change} promises. Paths that are Buffers are known by their bytes, as latin1.
+ * A consumer that applies each change alone, in order, to a plain table of names. The consumer refuses
+ * changes that do not fit: {@link Change} promises that all do. Paths that are Buffers are kept by their
+ * bytes, as latin1.
  */
 export class AppliedAlone {
   readonly #roots: readonly string[]
@@ -30,13 +34,15 @@ export class AppliedAlone {
     for (const root of roots) this.#plant(root)
   }
 
-  /** What was there before the first change; parents before what is in them. */
+  /** Adds the entries that were there before the first change. Parents come first. */
   adopt(names: Iterable<readonly [path: string, kind: Kind, held?: string]>, at = Date.now()): this {
     for (const [path, kind, held] of names) this.#put(path, place(kind, at, held))
     return this
   }
 
-  /** Throws with the first that does not fit, in words. Those before it have been applied. */
+  /**
+   * Applies changes. Throws at the first that does not fit, with the reason; those before it stay applied.
+   */
   apply(changes: Iterable<AnyChange>): this {
     for (const change of changes) {
       const misfit = this.misfit(change)
@@ -45,13 +51,13 @@ export class AppliedAlone {
     return this
   }
 
-  /** Applies a change that was told at that time. Returns in words why it does not fit, if so. */
+  /** Applies a change that was told at that time. Returns the reason if the change does not fit. */
   misfit(change: AnyChange, at = Date.now()): string | undefined {
     const fault = this.#apply(change, at)
     return fault === undefined ? undefined : `${sentence(change)}: ${fault}`
   }
 
-  /** All that is believed to be there, without the roots; parents before what is in them. */
+  /** Returns all known entries without the roots. Parents come first. */
   get entries(): Map<string, Belief> {
     const entries = new Map<string, Belief>()
     const directories: Array<[path: string, place: Place]> = []
@@ -60,7 +66,8 @@ export class AppliedAlone {
       if (top !== undefined && top.kind !== 'directory') entries.set(root, top)
       if (top !== undefined) directories.push([root, top])
     }
-    // Without recursion: they may lie thousands of levels deep. What is found is gone through as well.
+    // Loops instead of recursing, because directories may lie thousands of levels deep. The loop also visits
+    // the directories that it adds.
     for (const [path, { below }] of directories) {
       for (const [name, each] of below) {
         entries.set(`${path}/${name}`, each)
@@ -75,7 +82,7 @@ export class AppliedAlone {
     return new Map([...this.entries].map(([path, { kind }]) => [path, kind]))
   }
 
-  /** What is wrong with it. */
+  /** Returns the reason if the change does not fit. */
   #apply(change: AnyChange, at: number): string | undefined {
     if (!('mask' in change)) return undefined
     const path = keyOf(change.path)
@@ -99,7 +106,7 @@ export class AppliedAlone {
   }
 
   #create(path: string, created: Place, known: Place | undefined): string | undefined {
-    // A root is taken for a directory until it is said to be there, and what it is.
+    // A root counts as a directory until a create tells its kind.
     if (known?.told === 0 && this.#roots.includes(path)) {
       Object.assign(known, { kind: created.kind, told: created.told })
       return undefined
@@ -141,7 +148,7 @@ export class AppliedAlone {
     return parent?.kind === 'directory' ? parent : undefined
   }
 
-  /** False: there is no directory for it. */
+  /** Returns false if the parent directory is unknown. */
   #put(path: string, what: Place): boolean {
     return this.#parentOf(path)?.below.set(lastOf(path), what) !== undefined
   }
@@ -160,7 +167,7 @@ export class AppliedAlone {
   }
 }
 
-/** A change in words, for whoever has to find out what is wrong with it. */
+/** Describes a change for people who look for its fault. */
 function sentence(change: AnyChange): string {
   const words: string[] = [change.type]
   if ('mask' in change) words.push(change.kind)
@@ -177,7 +184,10 @@ const namesOf = (path: string) => path.split('/').filter((name) => name !== '')
 const lastOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 const isWithin = (path: string, other: string) => path === other || path.startsWith(`${other}/`)
 
-/** What was gone before anybody could look at it is told as a file, unless its event says that it is a directory. */
+/**
+ * Sets the kind of a known entry. An entry that was deleted before the watcher could stat it was told as a
+ * file, unless its event had IN_ISDIR.
+ */
 function learn(known: Place | undefined, kind: Kind): string | undefined {
   if (known === undefined) return 'nothing has this name'
   if ((known.kind === 'directory') !== (kind === 'directory')) return `it is a ${known.kind}`

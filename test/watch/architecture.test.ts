@@ -1,22 +1,26 @@
-// The house of watch(), as docs/architecture.md has it: rooms import downwards, no files import each other, and a folder can be looked through.
+// The structure of watch() as docs/architecture.md describes it: rooms import downwards, files do not import
+// each other in circles, and folders stay small.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = join(import.meta.dirname, '../../src')
 
-/** From the top down: a room may import those behind it. */
+/** The rooms from the top down: a room may import those behind it. */
 const ROOMS = ['engine', 'poll', 'roots', 'events', 'diff', 'pending', 'saved', 'tree', 'scan', 'report']
 
-/** Right in src/watch: these put the rooms together; all else there says what rooms agree on, and any may import it. */
+/**
+ * The files right in src/watch that put the rooms together. All other files there are contracts, which any
+ * room may import.
+ */
 const TOP = ['calls.ts', 'watcher.ts', 'engine_part.ts', 'open_engine.ts', 'surface.ts', 'linux.ts']
 
-/** Whose types contracts may name. */
+/** The rooms whose types contracts may name. */
 const NAMED_IN_CONTRACTS = ['saved', 'scan', 'report']
 
 const MOST_FILES = 14
 
-// Of types as well; and of what is loaded when it is needed.
+// Matches imports of types as well, and dynamic ones.
 const IMPORT = /^(?:import|export)\b[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
 
 interface Edge {
@@ -24,7 +28,7 @@ interface Edge {
   to: string
 }
 
-/** Paths from src on. */
+/** Returns paths relative to src. */
 function sources(): string[] {
   const entries = readdirSync(SRC, { recursive: true, withFileTypes: true })
   return entries
@@ -43,13 +47,13 @@ function importsOf(from: string): Edge[] {
 
 const CONTRACT = 'contract'
 
-/** Of a path in watch/: its room, a file of the top, or {@link CONTRACT}. */
+/** Returns the room of a path in watch/, a file of the top, or {@link CONTRACT}. */
 function roomOf(path: string): string {
   const [, room = '', ...rest] = path.split('/')
   return rest.length > 0 || TOP.includes(room) ? room : CONTRACT
 }
 
-/** Why one file of src/watch may not import another; undefined: it may. */
+/** Returns the reason why one file of src/watch may not import another, or undefined if it may. */
 function objectionTo({ from, to }: Edge): string | undefined {
   const [above, below] = [roomOf(from), roomOf(to)]
   if (TOP.includes(above)) return undefined
@@ -60,7 +64,7 @@ function objectionTo({ from, to }: Edge): string | undefined {
   return ROOMS.indexOf(below) < ROOMS.indexOf(above) ? `${below} is above ${above}` : undefined
 }
 
-/** Those that a walk along the imports comes by, as the files on the way round: at least one, if there are any. */
+/** Returns circles of imports, each as the files on the way round: at least one circle, if there are any. */
 function circlesIn(edges: readonly Edge[]): string[] {
   const targets = new Map<string, string[]>()
   for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to])
@@ -110,7 +114,7 @@ test('no files of src import each other, by however many others', () => {
   expect(circlesIn(EDGES)).toEqual([])
 })
 
-// A function that a class is given may call up, though its import points down.
+// A callback would let a class call upwards, though its import points down.
 test('the context of a room has objects of the rooms below, and no callbacks', () => {
   const contexts = FILES.filter((file) => /^watch\/.*context\.ts$/.test(file))
   expect(contexts.length).toBeGreaterThan(5)
@@ -120,7 +124,7 @@ test('the context of a room has objects of the rooms below, and no callbacks', (
   expect(callbacks).toEqual([])
 })
 
-// The type of `entriesOf` keeps the others from writing.
+// The return type of `entriesOf` keeps all other files from writing.
 test('only TreeEditor, and the tree itself, have the entries of a directory to write to', () => {
   const writers = FILES.filter((file) => readFileSync(join(SRC, file), 'utf8').includes('editableEntriesOf('))
   expect(writers.toSorted()).toEqual(['watch/tree/tree.ts', 'watch/tree/tree_editor.ts'])

@@ -1,4 +1,5 @@
-// A caller may ask for something else within the same turn: what the caller asked for last counts, and no error that is told to nobody ends the process.
+// A caller may call again within the same turn: the last call counts, and an error without a listener does
+// not end the process.
 import { getEventListeners, once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ import { watching } from './support.ts'
 
 const NEVER = 1_000_000
 
-/** The exceptions that nobody has caught since. */
+/** Returns the exceptions that are not caught from now on. */
 function uncaught(): unknown[] {
   const others = process.listeners('uncaughtException')
   const caught: unknown[] = []
@@ -45,7 +46,7 @@ test.for([
     for (const [error] of await Promise.all(told)) expect(error).toMatchObject({ code: 'EIO' })
     await new Promise(setImmediate)
     expect(caught).toEqual([])
-    // Who listens from now on is told of what comes then.
+    // The watcher goes on: an error without a listener has not ended it.
     expect(watcher.coverage()).toHaveLength(1)
   },
 )

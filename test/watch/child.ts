@@ -7,17 +7,17 @@ import { onTestFinished } from 'vitest'
 import type { Change, Coverage, WatchOptions } from '../../src/index.ts'
 import { stop } from '../support/stopped.ts'
 
-/** child.mjs takes what was built, as Node does not read TypeScript everywhere. */
+/** child.mjs uses the built library, because not every Node reads TypeScript. */
 export const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
 export interface ChildOptions extends WatchOptions {
-  /** Whose rights it has. */
+  /** The user id that the process runs as. */
   uid?: number
-  /** Told of changes as they come. */
+  /** Is called with changes as they come. */
   onChanges?: (changes: Change[]) => void
-  /** What node is started by: ['unshare', '-rm']. */
+  /** The command that starts node: ['unshare', '-rm']. */
   by?: string[]
-  /** When it ends: with the test, unless others go on with it. */
+  /** Registers the end of the process. By default the process ends with the test. */
   atEnd?: (end: () => Promise<void>) => void
 }
 
@@ -37,7 +37,7 @@ export class WatchingChild {
     const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
     const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
     this.#process = spawn(command, rest, { stdio: 'pipe' })
-    // 'close', not 'exit': with all that it has said.
+    // 'close' comes after all output, unlike 'exit'.
     const exited = once(this.#process, 'close')
     let complaint = ''
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -73,18 +73,21 @@ export class WatchingChild {
     return this.#process.pid as number
   }
 
-  /** What was reported since the last call, of all that was done before this one. */
+  /** Returns the changes since the last call. All that was done before this call is included. */
   async told(): Promise<Change[]> {
     await this.#ask('sync')
     return this.changes.splice(0)
   }
 
-  /** Watches this, too. */
+  /** Watches another path as well. */
   async add(path: string): Promise<void> {
     await this.#ask(path)
   }
 
-  /** Watches something else from now on, by a watcher of its own: to start a process takes longer than most of what one is asked. */
+  /**
+   * Watches another path from now on, with a new watcher: starting a process takes longer than most questions
+   * to one.
+   */
   async turnTo(path: string, options: WatchOptions): Promise<void> {
     await this.#ask(JSON.stringify([path, options]))
     this.changes.length = 0

@@ -1,5 +1,6 @@
-// node deep.mjs ROOT OPTIONS: a recursive watcher in a process of its own that keeps nothing of what it is told but how much it was.
-// Answers each line that it is given with what there was to tell of all that was done before, and what it takes.
+// node deep.mjs ROOT OPTIONS: runs a recursive watcher in a process of its own that keeps only counts of the
+// changes. Answers each line of input with the counts of all changes that were made before, and with the
+// memory.
 import { createInterface } from 'node:readline'
 import { watch } from '../../dist/index.js'
 

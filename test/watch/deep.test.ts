@@ -9,23 +9,27 @@ import { isLong } from '../support/long.ts'
 import { stop } from '../support/stopped.ts'
 import { isBuilt } from './child.ts'
 
-// 45,000 directories are a few seconds of a processor that is not shared, and were 121 s beside five busy processes on two.
+// 45,000 directories take a few seconds of a whole processor, and took 121 s beside five busy processes on
+// two processors.
 vi.setConfig({ testTimeout: 600_000 })
 
-/** What deep.mjs says. */
+/** The answer of deep.mjs. */
 interface Told {
   types: Record<string, number>
   errors: Array<{ code: string; length: number; hint: string }>
   /** Changes of short paths, below the root. */
   short: string[]
-  /** The lengths of their paths. */
+  /** The lengths of the paths of uncovered directories. */
   uncovered: number[]
   mib: number
 }
 
 const chain = (...args: string[]) => void execFileSync(compile('chain'), args, { stdio: 'pipe' })
 
-/** A directory in memory; what deep chains it has, in directories of these names, goes with the test. */
+/**
+ * Makes a directory in memory, with directories of these names for deep chains, and removes it after the
+ * test.
+ */
 function directoryFor(...chains: string[]): string {
   const directory = mkdtempSync('/dev/shm/inotify-bridge-')
   onTestFinished(() => {
@@ -36,7 +40,9 @@ function directoryFor(...chains: string[]): string {
   return directory
 }
 
-/** A watcher in a process of its own: see deep.mjs. The first answer is of what there was at the start. */
+/**
+ * Starts a watcher in a process of its own: see deep.mjs. The first answer tells the entries of the start.
+ */
 async function watchingDeep(root: string, backend: 'inotify' | 'poll') {
   const program = join(import.meta.dirname, 'deep.mjs')
   const args = [root, { backend }].map((value) => JSON.stringify(value))
@@ -62,10 +68,13 @@ async function watchingDeep(root: string, backend: 'inotify' | 'poll') {
 
 const TOO_DEEP = [expect.objectContaining({ code: 'ENAMETOOLONG', hint: expect.stringContaining('16384') })]
 
-/** The path of the first directory that is not gone into; all names in the chain have one byte. */
+/**
+ * Returns if a path of this length is that of the first directory that is not listed; all names in the chain
+ * have one byte.
+ */
 const atTheEdge = (length: number) => length > 16_384 && length <= 16_386
 
-// 6,000 left 2 GB, 15,000 aborted the process.
+// 6,000 levels left 2 GB behind, 15,000 aborted the process.
 const MOST_MIB = 600
 
 describe.skipIf(!isBuilt).each(['inotify', 'poll'] as const)('%s (needs dist)', (backend) => {
@@ -124,7 +133,7 @@ describe.skipIf(!isBuilt).each(['inotify', 'poll'] as const)('%s (needs dist)', 
     expect(start).toMatchObject({ errors: [], uncovered: [] })
     for (const name of ['b', 'c']) chain('extend', join(root, 'a'), join(root, name))
     await told()
-    // 10 levels further down: nobody is told of them.
+    // The next 10 levels lie below the limit, and are not told.
     chain('make', join(root, 'a'), '10')
     expect((await told()).uncovered.map(atTheEdge)).toEqual([true])
     mkdirSync(join(root, 'sibling'))

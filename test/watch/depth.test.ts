@@ -1,4 +1,5 @@
-// How deep a watch goes: `depth`. The simulation plays it in every order, with nested roots and followed links; this is for the real file system, and what is said of it.
+// Option `depth`. The simulation plays it in every order, with nested roots and followed links. This file
+// tests the real file system and coverage().
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -52,12 +53,12 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
     chain(root)
     const { told } = await watching(root, { backend, recursive: true, depth: 1 })
     const lines = async () => (await told()).map((change) => inWords(change, root)).sort()
-    // What was at the last level.
+    // The entries of the last level come into sight, and go out of sight.
     renameSync(join(root, 'a/b'), join(root, 'b'))
     expect(await lines()).toEqual(['create directory b/c', 'create file b/f', 'rename directory a/b b'])
     renameSync(join(root, 'b'), join(root, 'a/b'))
     expect(await lines()).toEqual(['delete directory a/b/c', 'delete file a/b/f', 'rename directory b a/b'])
-    // Out of sight altogether.
+    // A whole directory goes out of sight.
     mkdirSync(join(root, 'x'))
     writeFileSync(join(root, 'x/f'), '')
     await told()
@@ -81,7 +82,7 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
     write()
     expect(await written()).toEqual(['a/b/c/f', 'a/b/f', 'a/f'].map((path) => `modify file ${path}`))
     await watcher.remove(inner)
-    // What only the inner one showed.
+    // The entries that only the inner root covered are deleted.
     expect(await written()).toEqual(['delete directory a/b/c', 'delete file a/b/f'])
   })
 })

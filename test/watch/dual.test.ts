@@ -5,10 +5,11 @@ import { type Change, IN_DELETE_SELF } from '../../src/index.ts'
 import { scratch } from '../support/scratch.ts'
 import { inWords, Replay, randomFrom, reality, story, watching } from './support.ts'
 
-// A mount where both see everything: what one tells the other must not tell again.
+// On this mount both sources see everything: the second one must not tell a change again.
 const both = { choose: async () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
 
-// Of 200 operations, beside four busy processes. Nearly always it is none.
+// The most repeated changes in 200 operations, measured beside four busy processes. Nearly always there are
+// none.
 const MOST_AGAIN = 6
 
 const isAboutName = ({ type }: Change) => ['create', 'delete', 'rename', 'exchange'].includes(type)
@@ -30,10 +31,11 @@ test.each([1, 5])(
       const [name, other] = [0, 1].map(() => names[random(names.length)] as string) as [string, string]
       const [path, kind] = [join(directory, name), there.get(name)]
       const isFree = !there.has(other)
-      // Over a file and back at once, or with only a write between, has the events of an exchange: what becomes of the names afterwards decides what it is told as.
+      // A rename over a file and back has the events of an exchange, also with only a write between them. The
+      // later fate of the names decides which one is told.
       if (name === replacing.to && other === replacing.from) continue
       if (kind === undefined) {
-        // No symlinks: of one that is gone before it is seen, an event does not tell that it was no file.
+        // No symlinks: the events of one that is gone before the look do not show that it was no file.
         const made = random(2) === 0 ? 'file' : 'directory'
         if (made === 'file') writeFileSync(path, 'x')
         else mkdirSync(path)
@@ -71,8 +73,8 @@ test.each([1, 5])(
     ]
     const lines = byEvents.filter(isAboutName).map((change) => inWords(change, directory))
     expect(lines, `SEED=${seed}`).toEqual(expected)
-    // What a look has found where a file was moved away meanwhile is taken for what was moved: a poll may tell once too often that a moved file is another, or
-    // has come from where that other is.
+    // A file was moved away before a look: the look takes the file that it finds for the moved one. A poll
+    // may then tell once more that the moved file is another one, or has come from the other one's place.
     const moved = new Set(
       byEvents.flatMap((change) => (change.type === 'rename' ? [change.path, change.from] : [])),
     )
@@ -104,7 +106,7 @@ test('a write is told by its event, and its end too', async () => {
 
 test('what no event tells, a poll does', async () => {
   const directory = scratch()
-  // A mount that is silent of what others do: here of everything but the root itself.
+  // This mount is silent about all but the root itself.
   const silent = { ...both, directoryMask: IN_DELETE_SELF }
   const { told, changes } = await watching(directory, { interval: 3 }, silent)
   mkdirSync(join(directory, 'a'))

@@ -1,4 +1,5 @@
-// What a watcher says is there: what one has who has listed it and applied each change. The simulation holds it against what was told in each step of every schedule.
+// entries() and has(): they must equal a listing with each change applied. The simulation compares them with
+// the changes in each step of every schedule.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -7,7 +8,7 @@ import { Directory } from '../../src/watch/tree/directory.ts'
 import { scratch } from '../support/scratch.ts'
 import { watching } from './support.ts'
 
-/** 'file a', 'directory b', relative to a directory, sorted. */
+/** Returns 'file a', 'directory b', relative to a directory, sorted. */
 function words(entries: Iterable<{ path: string; kind: string }>, base: string): string[] {
   return [...entries].map(({ path, kind }) => `${kind} ${path.slice(base.length) || '/'}`).sort()
 }
@@ -85,7 +86,7 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
     const { watcher, told } = await watching([one, file], { backend })
     const has = (...paths: string[]) => paths.map((path) => watcher.has(path))
     expect(has(one, join(one, 'd'), join(one, 'd/../a'), file)).toEqual([true, true, true, true])
-    // Not recursive; no root's; below a file.
+    // The paths lie below a root that is not recursive, outside all roots, or below a file.
     expect(has(join(one, 'd/b'), two, join(two, 'd'), join(one, 'a/x'), '/')).toEqual(Array(5).fill(false))
     rmSync(file)
     rmSync(join(one, 'a'))
@@ -213,7 +214,7 @@ test('what has() is asked of is unpacked once for all that is asked, and packed 
   })
   for (const directory of directories)
     for (let i = 0; i < 50; i++) expect(watcher.has(join(directory, `${i}`))).toBe(true)
-  // Nothing waits for sync() or an event.
+  // Packing needs neither sync() nor an event.
   await expect.poll(() => packed.mock.calls.length).toBeGreaterThan(0)
   expect(peeked).not.toHaveBeenCalled()
   expect([...watcher.entries()]).toHaveLength(154)

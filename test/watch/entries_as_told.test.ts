@@ -1,4 +1,5 @@
-// entries() and has() amid changes: in each turn of the event loop they show what has been told until then, nothing ahead of it and nothing behind it.
+// entries() and has() amid changes: in each turn of the event loop they show exactly the changes told until
+// then.
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -12,7 +13,7 @@ import { RENAME_EXCHANGE, Replay, randomFrom, renameWith } from './support.ts'
 const SEED = Number(process.env.SEED ?? 33)
 const ACTS = 150
 
-/** Does something to some of the names in a tree, with what lies beside it. An act that cannot be done is left out. */
+/** Changes some of the names in a tree and beside the tree. Leaves out operations that are impossible. */
 function act(random: (n: number) => number, root: string, beside: string): void {
   const any = (paths: string[]) => paths[random(paths.length)] as string
   const directory = () => join(root, any(['d', 'd/e', 'n', 'n/e']))

@@ -1,4 +1,5 @@
-// What a change of a directory speaks for, told as well: `expand`. A consumer that has a plain map of paths, and knows nothing of directories, applies each change alone.
+// Option `expand`: the changes that a directory's change implies are told as well. The consumer has a plain
+// map of paths without directories, and applies each change alone.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +8,7 @@ import { inWords, RENAME_EXCHANGE, Replay, renameWith, watching } from './suppor
 
 const exchange = (one: string, other: string) => renameWith(RENAME_EXCHANGE, one, other)
 
-/** d/, d/f, d/e/, d/e/f; and so in each. */
+/** Makes d/, d/f, d/e/ and d/e/f for each name d. */
 function plant(root: string, ...names: string[]): void {
   for (const name of names) {
     mkdirSync(join(root, name, 'e'), { recursive: true })
@@ -21,7 +22,10 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
     const { watcher, told } = await watching(root, { backend, recursive: true, expand: true, ...options })
     const replay = new Replay()
     for (const { path, kind } of watcher.entries()) if (path !== root) replay.names.set(path, kind)
-    /** In words; fails where it does not fit, or does not lead to what is there. */
+    /**
+     * Returns the changes in words. Fails if a change does not fit, or if the result differs from the file
+     * system.
+     */
     const lines = async () => {
       const changes = await told()
       replay.apply(changes)

@@ -7,7 +7,7 @@ import { scratch } from '../support/scratch.ts'
 import { inWords } from './support.ts'
 
 function plant(): { root: string; at: (name: string) => string } {
-  // As a project may that lies below a directory of such a name.
+  // A project may lie below a directory of such a name.
   const root = join(scratch(), 'build/node_modules/[x]')
   const at = (name: string) => join(root, name)
   for (const name of ['node_modules', 'sub/node_modules', 'sub/build'])
@@ -122,7 +122,7 @@ describe('a mistake that leaves nothing to be told is a warning that names it', 
         (watcher) => watcher.add(at(glob)),
       ),
     ).toEqual(names)
-    // It may be what a path is called.
+    // A path may have this name.
     fs.mkdirSync(at(glob), { recursive: true })
     expect(await warnings(() => watch(at(glob)))).toEqual([])
   })

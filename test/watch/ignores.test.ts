@@ -1,4 +1,4 @@
-// What the option `ignore` hides: its forms, and the globs, beside picomatch's.
+// Option `ignore`: its forms, and its globs in comparison with picomatch's.
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import { globPattern, isGlob } from '../../src/watch/glob.ts'
@@ -10,7 +10,7 @@ type Matcher = (glob: string, options: { dot: boolean }) => (path: string) => bo
 const picomatch = createRequire(import.meta.url)('picomatch') as Matcher
 type Ignore = NonNullable<WatchOptions['ignore']>
 
-/** Whether a path in the root /root is ignored. */
+/** Returns if a path in the root /root is ignored. */
 const ignored = (ignore: Ignore, relative: string) =>
   ignoresOf(ignore)?.has(`/root/${relative}`, relative, 'file')
 
@@ -101,7 +101,8 @@ test(`globs match as picomatch has them, and all that lies below, seed ${seed}`,
   let compared = 0
   for (let i = 0; i < 3000; i++) {
     const glob = many(3, segment).join('/')
-    // picomatch takes `**` beside other characters for `*`, and `*` for no name that is empty, as this does; but not each of several in a row alike.
+    // Both take `**` beside other characters for `*`, and let `*` match no empty name. picomatch treats
+    // several in a row differently, so those are left out.
     if (!isGlob(glob) || isOdd(glob) || /\*\*[^/]|[^/]\*\*|\*\{|\}\*|\*\*\/\*\*|[*?\]}]\/\*\*$/.test(glob))
       continue
     const theirs = picomatch(glob, { dot: true })
@@ -109,7 +110,7 @@ test(`globs match as picomatch has them, and all that lies below, seed ${seed}`,
     for (const path of paths) {
       if (isOdd(path)) continue
       const names = path.split('/')
-      // Whatever it is in is matched as well.
+      // A glob of ours also matches all paths below a match.
       const expected = names.some((_, n) => theirs(names.slice(0, n + 1).join('/')))
       expect(ours.test(path), `${glob} and ${path}`).toBe(expected)
       compared++

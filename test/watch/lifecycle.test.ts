@@ -17,10 +17,10 @@ function open(paths: string | string[], options: WatchOptions) {
   return watcher
 }
 
-// once() of node:events would listen for errors too, and so be told.
+// once() of node:events would also listen for errors.
 const closeOf = (watcher: Watcher) => new Promise<void>((resolve) => watcher.on('close', resolve))
 
-/** The exceptions that nobody caught while `act` ran and `until` was not yet true. */
+/** Returns the exceptions that nothing caught while `act` ran. */
 async function uncaughtDuring(act: () => Promise<void>): Promise<unknown[]> {
   const others = process.listeners('uncaughtException')
   const caught: unknown[] = []
@@ -44,7 +44,7 @@ describe.each(BACKENDS)('%s', (backend) => {
     await Promise.all([once(watcher, 'ready'), watcher.ready])
   })
 
-  // What cannot ever be there is no root that is not there yet.
+  // A path that can never exist is no missing root.
   const impossible = (base: string) => join(base, 'n'.repeat(300))
 
   test('ready rejects with what to do, and nothing is left open', async () => {
@@ -172,7 +172,7 @@ describe.each(BACKENDS)('%s', (backend) => {
     await expect(late.ready).rejects.toThrow('enough')
     await late.close()
     await expect(open([], { ...options, signal: controller.signal }).ready).rejects.toThrow('enough')
-    // Nobody need ask for ready: closing is no error.
+    // Closing is no error, even if nothing awaits `ready`.
     await open(scratch(), { ...options, signal: controller.signal }).close()
     await new Promise(setImmediate)
   })
@@ -238,7 +238,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       const directory = scratch()
       const { watcher, told } = await watching(directory, { backend, interval: 1 })
       const iterator = watcher[Symbol.asyncIterator]()
-      // As many changes as may wait.
+      // 4096 changes fill the iterator's buffer.
       for (let i = 0; i < 4096; i++) mkdirSync(join(directory, `d${i}`))
       await watcher.sync()
       return { directory, watcher, iterator, told }
@@ -265,7 +265,7 @@ describe.each(BACKENDS)('%s', (backend) => {
         all.watcher.on('changes', (batch) => changes.push(...batch))
         return { ...all, changes }
       })
-      // More than may slip through: one batch can be under way.
+      // A batch that is under way may slip through, and all later ones must not.
       for (let i = 0; i < 10; i++) {
         mkdirSync(join(directory, `e${i}`))
         await new Promise((resolve) => setTimeout(resolve, 5))
@@ -287,7 +287,7 @@ describe.each(BACKENDS)('%s', (backend) => {
 })
 
 describe('limits', () => {
-  /** As on a system where no instance is left. */
+  /** A system without a free inotify instance. */
   const system = {
     ...linux,
     choose: async () => ({ backend: 'inotify' as const, why: 'a test' }),

@@ -20,7 +20,7 @@ const OPERATIONS = 200
 // Few, so that they are used again and again.
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 
-/** One operation that may or may not be possible: errors are part of it. Returns what it was. */
+/** Does an operation that may be impossible, in which case it has no effect. Returns its description. */
 function operate(directory: string, outside: string, random: (n: number) => number): string {
   const pick = () => NAMES[random(NAMES.length)] as string
   const [one, other] = [pick(), pick()]

@@ -1,4 +1,5 @@
-// What one save is told as, to who gives no `settle`. The clock of these tests fires no timer of 50 ms, so a loaded machine splits no save: what is told was told because the file was closed.
+// The changes of one save without `settle`. The clock of these tests fires no timer of 50 ms, so that a
+// loaded machine splits no save: each change is told because the file was closed.
 import * as fs from 'node:fs'
 import { appendFile, copyFile, open, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,12 +30,12 @@ async function saving(options: WatchOptions = {}, system: Parameters<typeof watc
     { recursive: true, backend: 'inotify', ...options },
     system,
   )
-  // Events are not in doubt any more for what the first listing may have shown ahead of them.
+  // sync() ends the doubt about events that the first listing may have shown ahead.
   await watcher.sync()
-  /** What has been told, when at least so many changes have. Nothing that is held back is hurried. */
+  /** Returns the changes once there are `count`. Does not hurry any change that is held back. */
   const told = async (count: number) => {
     await expect.poll(() => changes.length).toBeGreaterThanOrEqual(count)
-    // Another file tells that all before it has been read.
+    // The changes of a marker show that all earlier events have been read.
     fs.mkdirSync(join(root, 'end'))
     await expect.poll(() => changes.some(({ path }) => path.endsWith('/end'))).toBe(true)
     fs.rmdirSync(join(root, 'end'))
@@ -70,7 +71,7 @@ describe.each<[WatchOptions]>([[{}], [{ expand: true }], [{ recursive: false }]]
     test('is one modify, at its IN_CLOSE_WRITE', async () => {
       const { root, at, told } = await saving(options)
       await save(at('old'))
-      // fs.copyFile() sets the mode of what was there.
+      // fs.copyFile() sets the mode of the existing file.
       const changes = (await told(1)).filter(({ type }) => type !== 'attrib')
       expect(words(changes, root)).toEqual(['modify file old'])
       expect(changes.map((change) => 'mask' in change && change.mask & WRITE)).toEqual([
@@ -174,7 +175,7 @@ describe('a writer that keeps its file open', () => {
     fs.writeSync(log, 'two')
     await watcher.sync()
     const lines = words(changes, root)
-    // With `expand`, what the renamed directory brings along.
+    // With `expand`, the entries of the renamed directory have renames of their own.
     const expanded = ['rename file d/new e/new', 'rename file d/old e/old']
     expect(lines.filter((line) => !expanded.includes(line))).toEqual(expected)
   })
@@ -184,7 +185,7 @@ test('sync() and save() wait for no writer, and what waits is not there for entr
   const { root, at, watcher, changes } = await saving()
   const log = fs.openSync(at('new'), 'w')
   onTestFinished(() => fs.closeSync(log))
-  // Read, as what comes behind it has been.
+  // The marker's change shows that the write has been read.
   fs.mkdirSync(at('behind'))
   await expect.poll(() => words(changes, root)).toEqual(['create directory behind'])
   const paths = () => [...watcher.entries()].map(({ path }) => path)

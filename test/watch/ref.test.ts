@@ -1,4 +1,5 @@
-// Whether a process stays for its watchers: `persistent`, ref() and unref(). Each is asked in a process of its own, which has nothing else to do.
+// Options `persistent`, ref() and unref(): if a process stays for its watchers. Each case runs in a process
+// that has nothing else to do.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -8,8 +9,8 @@ import { isBuilt } from './child.ts'
 const INDEX = JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))
 
 /**
- * What a process says that watches a directory, and has done this with its watcher when that is ready: 'told' if it has stayed for long enough to be told of a
- * file, which is made by a timer that does not keep it.
+ * Runs a process that watches a directory, and does `then` once the watcher is ready. A timer that does not
+ * keep the process makes a file. Returns 'told' if the process stayed for long enough to be told of the file.
  */
 function run(options: object, then: string): string {
   const directory = JSON.stringify(scratch())

@@ -10,17 +10,18 @@ import { compile } from '../support/compile.ts'
 import { roomy, rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
-// RENAMES=1000000: more, for who looks for what is rare.
+// RENAMES=1000000 plays more, to find rare faults.
 const RENAMES = rounds(process.env.RENAMES, { quick: 12_000, long: 30_000 })
 const WRITERS = 4
 const FILES = 50
 const NOISES = 2
-// How far a writer may be ahead of what was told. A rename is two events, a round of noise 38 at most: together fewer than the kernel's
-// queue has room for (16,384), so that none can be lost however late the watcher is.
+// The most changes by which a writer may be ahead of the watcher. A rename is two events, and a round of
+// noise 38 at most: together fewer than the kernel's queue holds (16,384), so that none can be lost however
+// late the watcher is.
 const AHEAD = 1200
 const NOISE_AHEAD = 60
 
-/** A writer, which is told how far it may go. */
+/** A writer with a limit that the test raises. */
 class Storm {
   told = 0
   readonly #process: ChildProcess
@@ -44,7 +45,7 @@ class Storm {
     await once(lines, 'line')
   }
 
-  /** Half of the way at a time: it need not wait at every change. */
+  /** Raises the limit by half of the lead at a time, so that the writer need not wait at every change. */
   allow(): void {
     if (this.#allowed - this.told > this.#ahead / 2 || this.#allowed === this.#end) return
     this.#allowed = Math.min(this.told + this.#ahead, this.#end)
@@ -52,7 +53,7 @@ class Storm {
   }
 }
 
-/** As rename_storm.c has it. */
+/** Returns the directory, as rename_storm.c does. */
 const directoryOf = (file: number, version: number) =>
   (file + version * version + Math.floor(version / 3)) % 4
 const pathOf = (id: number, file: number, version: number) =>
@@ -84,7 +85,8 @@ test(`${RENAMES} renames over four directories, with noise: each is paired, and 
       const name = basename(change.path)
       const [what, id, number] = name.split('-')
       if (change.type !== 'rename') {
-        // Only what another writer touched has a change that is no rename; an overflow is of the root.
+        // Only files that another writer touched have a change that is no rename. An overflow is told of the
+        // root.
         if (what === 'mark' && change.type === 'create') (noises[Number(id)] as Storm).told = Number(number)
         else if (what === 'noise' && change.type === 'delete') counts.pendingMoves++
         else if (what === 'in' && change.type === 'create') counts.arrivals++
@@ -92,7 +94,7 @@ test(`${RENAMES} renames over four directories, with noise: each is paired, and 
         return
       }
       if (what === 'noise') {
-        // Only from in-ID-N: what left to the outside has gone.
+        // A rename can only begin at in-ID-N: an entry that left for the outside is gone.
         if (!basename(change.from).startsWith(`in-${id}-`)) wrong.push(change)
         counts.ofNoise++
         return

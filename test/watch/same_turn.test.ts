@@ -1,4 +1,5 @@
-// What is done in the turn in which watch() was called, before anything else has run. The simulation plays directories in every order; this is for the real file system, and for files.
+// Changes in the turn in which watch() was called, before any other code has run. The simulation plays
+// directories in every order. This file tests the real file system, and files.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -17,14 +18,16 @@ interface Told {
   lines: string[]
 }
 
-/** As watch(), but with time enough for the first look on a machine that is busy with other tests. */
+/**
+ * Does the same as watch(), with time enough for the first look on a machine that is busy with other tests.
+ */
 function watchPatiently(paths: string | string[], options: WatchOptions): Watcher {
   const watcher = new Watcher(paths, options)
   watcher[lookNow](paths, 60_000)
   return watcher
 }
 
-/** What is told of what is done before the watcher has had a turn. */
+/** Returns the changes that were told of `act`, which runs before the watcher has had a turn. */
 async function told(
   base: string,
   paths: string | string[],
@@ -42,7 +45,7 @@ async function told(
   return { watcher, changes, lines: changes.map((change) => inWords(change, base)) }
 }
 
-/** How many this process has. */
+/** Returns the number of watches of this process. */
 function watches(): number {
   const infos = fs.readdirSync('/proc/self/fdinfo').map((fd) => {
     try {
@@ -183,7 +186,7 @@ describe('several roots', () => {
   })
 })
 
-/** What becomes of a root: what is there before the call, what is done behind it, and what is told. */
+/** The fates of a root: its state before the call, the operation after the call, and the changes. */
 const ROOTS: ReadonlyArray<
   [what: string, prepare: (path: string) => void, act: (path: string) => void, lines: string[]]
 > = [
@@ -248,7 +251,7 @@ describe.each<[WatchOptions]>([[{}], [{ recursive: true }], [{ settle: 1 }]])('a
     prepare(path)
     const { watcher, changes } = await told(root, path, options, () => act(path))
     await expect.poll(() => changes.map((change) => inWords(change, root))).toEqual(expected)
-    // And it is watched from then on.
+    // The root is watched from then on.
     changes.length = 0
     fs.rmSync(path, { recursive: true, force: true })
     fs.writeFileSync(path, 'again')
@@ -256,7 +259,7 @@ describe.each<[WatchOptions]>([[{}], [{ recursive: true }], [{ settle: 1 }]])('a
     await expect.poll(() => changes.length).toBeGreaterThan(0)
   })
 
-  // Those that follow each other are attached together.
+  // Files that follow each other are attached together.
   test.each(ROOTS)('%s, among files', async (_, prepare, act, expected) => {
     const root = scratch()
     const [path, ...others] = ['r', 'f', 'g', 'h'].map((name) => join(root, name)) as [string, ...string[]]
@@ -318,7 +321,7 @@ test('the watches of a tree that has gone are given back', async () => {
     fs.renameSync(at('a'), at('z')),
   )
   expect(lines).toEqual(['lost a'])
-  // For the way to it.
+  // The remaining watches are those of the way to the root.
   await expect.poll(watches).toBeLessThan(10)
   await watcher.close()
 })
@@ -350,7 +353,7 @@ test('closed or aborted in the same turn, nothing is told', async () => {
   expect(told).toEqual([])
 })
 
-/** What a program says, by a process of its own. */
+/** Runs a program in a process of its own, and returns its output. */
 function say(program: string, ...flags: string[]): unknown {
   const script = `
     const fs = await import('node:fs')
@@ -400,7 +403,8 @@ describe.skipIf(!mayUnshare || !isBuilt)(
       const program = [process.execPath, join(import.meta.dirname, 'unanswered.mjs'), scratch()]
       const said = execFileSync('unshare', ['-rm', ...program], { encoding: 'utf8', timeout: 60_000 })
       const { took, told } = JSON.parse(said)
-      // Half a second, and what a busy machine adds; else for as long as the server is stopped.
+      // The first look waits for half a second, and a busy machine adds to that. Without the limit, the look
+      // would wait for as long as the server is stopped.
       expect(took).toBeLessThan(5000)
       expect(told).toEqual(['create /root/b/new'])
     })

@@ -13,12 +13,13 @@ import { contentsOf, divergences, type Snapshot, snapshot } from './model/world/
 import { Writers } from './model/world/writers.ts'
 import { watching } from './support.ts'
 
-// What other watchers lose, in silence: here nothing is missed, nothing is a ghost and nothing is told twice.
+// Situations in which other watchers lose changes without a word: here no change is missing, no entry is a
+// ghost and no change is told twice.
 
 const lines: string[] = []
 afterAll(() => void process.stdout.write(`\n${lines.join('\n')}\n`))
 
-/** What a consumer believes that applies each change alone. */
+/** A consumer that applies each change alone. */
 class Consumer {
   readonly misfits: string[] = []
   overflows = 0
@@ -44,7 +45,7 @@ interface Observed {
   consumer: Consumer
 }
 
-/** Compares what was told with what is, all of it; `entries`: how many there are now that were not there before. */
+/** Compares the changes with the whole tree. `entries` is the number of new entries. */
 function judge(scenario: string, { tree, before, consumer }: Observed, entries: number): void {
   const real = snapshot(tree)
   const found = divergences(consumer.entries, real)
@@ -62,7 +63,7 @@ function judge(scenario: string, { tree, before, consumer }: Observed, entries: 
   expect(fresh).toHaveLength(entries)
 }
 
-/** A tree, watched from this process; `plant` puts something there before. */
+/** Watches a tree from this process. `plant` makes entries before the watch. */
 async function observe(plant: (tree: string) => void = () => {}) {
   const tree = scratch(roomy)
   plant(tree)
@@ -73,11 +74,11 @@ async function observe(plant: (tree: string) => void = () => {}) {
   return { tree, before, consumer, watcher }
 }
 
-/** How many of each there are: a queue holds 16,384 events, and each file is two. */
+/** The numbers are large enough: a queue holds 16,384 events, and each file is two. */
 const FILES = isLong ? 20_000 : 10_000
 const CHAINS = isLong ? 500 : 100
 const DIRECTORIES_OF_EACH = isLong ? 160 : 10
-/** Of node_modules: all, or a part of a few hundred files in many directories. */
+/** The part of node_modules that is copied: all, or a few hundred files in many directories. */
 const COPIED = isLong ? '' : '@types'
 
 const fills = (directory: string, files: number) => ['fill', String(files), directory] as const
@@ -91,7 +92,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
       ...options,
       onChanges: (changes) => consumer.apply(changes),
     })
-    // Watched before: else there would be nothing to lose.
+    // The directories are watched before the stop: else no event could be lost.
     for (const name of ['a', 'b']) mkdirSync(join(tree, name))
     await child.told()
     await child.stop()
@@ -104,7 +105,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
       { tree, before: new Map(), consumer },
       FILES + 2,
     )
-    // The queue is shorter than that.
+    // The queue is shorter than these events.
     const roots = told.filter(({ path }) => path === tree).map(({ type }) => type)
     expect(roots).toContain('overflow')
     expect(roots.at(-1)).toBe('recovered')
@@ -115,7 +116,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
     mkdirSync(join(observed.tree, 'a'))
     await observed.watcher.sync()
     const input = `${fills('a', FILES).join('\t')}\nrun\n`
-    // Nothing is read here until that is done.
+    // This process reads no event until the writer is done.
     execFileSync(compile('tree_writer'), [observed.tree, scratch(roomy), '0'], { input })
     await observed.watcher.sync()
     judge('more events than a queue holds, JS thread blocked', observed, FILES + 1)
@@ -145,12 +146,12 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
   test(`cp -r of a node_modules${isLong ? '' : ', or a part of it'}`, async () => {
     const modules = join(import.meta.dirname, '../../node_modules', COPIED)
     const observed = await observe()
-    // What is hidden there, a cache of what tests fetch, may change meanwhile.
+    // Hidden directories there are caches of tests, and may change meanwhile.
     const packages = readdirSync(modules).filter((name) => !name.startsWith('.'))
     const sources = packages.map((name) => join(modules, name))
     await promisify(execFile)('cp', ['-r', ...sources, observed.tree])
     await observed.watcher.sync()
-    // A byte for each, however long the path of this clone is.
+    // `find` prints a byte for each entry, however long the paths are.
     const entries = execFileSync('find', [...sources, '-printf', '.']).length
     judge('cp -r of a node_modules', observed, entries)
   })
@@ -173,7 +174,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
     })
     const renamed = join(observed.tree, 'new')
     renameSync(join(observed.tree, 'old'), renamed)
-    // Two that were there, and two more.
+    // Two of the files were there, and two are new.
     for (const file of ['file', 'sub/file', 'another', 'sub/another'])
       writeFileSync(join(renamed, file), 'after')
     await observed.watcher.sync()

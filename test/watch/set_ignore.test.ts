@@ -1,4 +1,5 @@
-// What is ignored is replaced while watching: setIgnore(). The simulation plays it in every order; this is for watches, counts and what a poll under way has found.
+// setIgnore(). The simulation plays it in every order. This file tests watches, counts, and the findings of a
+// poll under way.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -13,7 +14,7 @@ import { inWords, watching } from './support.ts'
 
 const NEVER = 1_000_000
 
-/** src/, src/f, src/in/, src/in/f; and so in `modules`. */
+/** Makes src/, src/f, src/in/ and src/in/f, and the same in `modules`. */
 function plant(): string {
   const root = scratch()
   for (const name of ['src', 'modules']) {

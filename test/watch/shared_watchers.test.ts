@@ -1,4 +1,5 @@
-// Watchers of one thread share an inotify instance: one of them is told what it would be told by an instance of its own, whatever others watch.
+// Watchers of one thread share an inotify instance: each watcher tells the same as with an instance of its
+// own, whatever the others watch.
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -37,7 +38,7 @@ test('while others watch the same, come and go, a watcher is told what one by it
         ['rename', () => renameSync(join(one, name), join(other, name))],
       ]
       const [what, run] = acts[random(acts.length)] as [string, () => unknown]
-      // What is watched as a root stays.
+      // Paths that are roots stay.
       if (one === base || other === base) return
       log.push(`${what} ${one} ${other} ${name}`)
       try {
@@ -75,7 +76,7 @@ test('while others watch the same, come and go, a watcher is told what one by it
       expect(namesOf(shared), context).toEqual(namesOf(alone))
     }
     await Promise.all([shared.watcher, alone.watcher, ...others].map((each) => each.close()))
-    // Those that were closed on the way end in their own time.
+    // Watchers that were closed on the way end in their own time.
     await expect.poll(openInstances).toBe(0)
   }
 })

@@ -9,7 +9,7 @@ import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 import { compile } from '../support/compile.ts'
 
-/** A ready watcher that goes with the test, and the changes that it has reported so far. */
+/** Returns a ready watcher, which closes with the test, and its changes so far. */
 export async function watching(
   paths: string | string[],
   options: WatchOptions = {},
@@ -20,7 +20,7 @@ export async function watching(
   const changes: Change[] = []
   watcher.on('changes', (batch) => changes.push(...batch))
   await watcher.ready
-  /** What was reported since the last call, of all that was done before this one. */
+  /** Returns the changes since the last call. All that was done before this call is included. */
   const told = async () => {
     await watcher.sync()
     return changes.splice(0)
@@ -28,7 +28,10 @@ export async function watching(
   return { watcher, changes, told }
 }
 
-/** A change in a few words: 'create file a', 'rename file a b', 'rename file a b replaced', 'exchange file a directory b', 'lost .'. Paths relative to `base`. */
+/**
+ * Describes a change, with paths relative to `base`: 'create file a', 'rename file a b', 'rename file a b
+ * replaced', 'exchange file a directory b', 'lost .'.
+ */
 export function inWords(change: Change, base: string): string {
   const relative = (path: string) => (path === base ? '.' : path.slice(base.length + 1))
   if (change.type === 'rename') {
@@ -45,19 +48,25 @@ export function inWords(change: Change, base: string): string {
     : `${change.type} ${relative(change.path)}`
 }
 
-/** {@link inWords} of each; a modify that follows a create of the same path belongs to it: a poll sees both as one. */
+/**
+ * Describes each change with {@link inWords}. Leaves out a modify after a create of the same path, because a
+ * poll sees both as one.
+ */
 export function story(changes: Change[], base: string): string[] {
   const lines: string[] = []
   for (const change of changes) {
     const line = inWords(change, base)
     const isWriting = change.type === 'modify' && lines.at(-1) === line.replace('modify', 'create')
-    // Nor can a poll tell two writes from one.
+    // A poll cannot tell two writes from one either.
     if (!isWriting && !(change.type === 'modify' && lines.at(-1) === line)) lines.push(line)
   }
   return lines
 }
 
-/** What a consumer believes of one directory that knows nothing but the changes: they are applied one by one, and each must fit. */
+/**
+ * A consumer of one directory that knows only the changes: applies them one by one, and throws if one does
+ * not fit.
+ */
 export class Replay {
   readonly names = new Map<string, Kind>()
 
@@ -93,7 +102,7 @@ export class Replay {
   }
 }
 
-/** Names and kinds as they are. */
+/** Returns the names and kinds of a directory. */
 export function reality(directory: string): Map<string, Kind> {
   const names = readdirSync(directory)
   return new Map(names.map((name) => [join(directory, name), kindAt(join(directory, name))]))
@@ -106,7 +115,7 @@ function kindAt(path: string): Kind {
   return stats.isSymbolicLink() ? 'symlink' : 'other'
 }
 
-/** Numbers from 0 to n - 1, the same for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to n - 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): (n: number) => number {
   let state = seed
   return (n) => {
@@ -122,7 +131,7 @@ export const RENAME_WHITEOUT = 4
 
 const OPERATIONS = { [RENAME_EXCHANGE]: 'exchange', [RENAME_WHITEOUT]: 'whiteout' }
 
-/** renameat2(2), which Node does not have. */
+/** Calls renameat2(2), which Node lacks. */
 export function renameWith(flags: keyof typeof OPERATIONS, from: string, to: string): void {
   execFileSync(compile('operations'), [OPERATIONS[flags], from, to])
 }

@@ -26,8 +26,8 @@ import { Writers } from './model/world/writers.ts'
 import { inWords, RENAME_EXCHANGE, RENAME_WHITEOUT, renameWith, story, watching } from './support.ts'
 import { watchingTree } from './tree.ts'
 
-// inotify's traps, one test each, and what is promised for it: those of single events and names. traps_of_trees.test.ts and
-// traps_of_limits.test.ts have the others.
+// inotify's traps of single events and names, one test each, with the promise of each. traps_of_trees.test.ts
+// and traps_of_limits.test.ts have the others.
 
 const put = (path: string, content = 'x') => writeFileSync(path, content)
 
@@ -40,7 +40,7 @@ describe('traps', () => {
       mkdirSync(at('d'))
       for (const name of ['a', 'written']) put(at(`d/${name}`))
     })
-    // With a mask of IN_MOVED_FROM alone these would be one event.
+    // With a mask of IN_MOVED_FROM alone, the kernel would merge these into one event.
     for (let i = 0; i < 3; i++) {
       renameSync(at('d/a'), join(outside, String(i)))
       if (i < 2) renameSync(join(outside, String(i)), at('d/a'))
@@ -66,7 +66,7 @@ describe('traps', () => {
       `${places[i % 2]}/${i}`,
       `${places[(i + 1) % 2]}/${i + 1}`,
     ])
-    // Half of what the others do has the other half elsewhere: where nobody watches.
+    // The noise is half renames whose other half lies outside the watched tree.
     const noise = (name: string) =>
       Array.from({ length: RENAMES / 2 }, () => [
         ['in', name],
@@ -153,7 +153,7 @@ describe('traps', () => {
         `create file ${root}/d/new/deep`,
       ])
     }
-    // A hard link in two watched directories: the name by which it is written is told.
+    // A hard link in two watched directories: the change has the name that was written.
     appendFileSync(join(real, 'two'), 'more')
     expect(new Set(story(await told(), base))).toEqual(
       new Set(['modify file alias/two', 'modify file real/two']),
@@ -170,7 +170,7 @@ describe('traps', () => {
     await lines()
     appendFileSync(join(outside, 'link'), 'more')
     expect(await lines()).toEqual([])
-    // By its own name it is.
+    // A write by its own name is told.
     appendFileSync(at('a'), 'more')
     expect(await lines()).toEqual(['modify file a'])
     await agrees()
@@ -189,7 +189,7 @@ describe('traps', () => {
     await once(said, 'line')
     expect(readFileSync(at('d/a'), 'utf8')).toBe('stored the store')
     expect(await lines()).toEqual([])
-    // It had the file open for writing.
+    // The program had the file open for writing.
     const ended = once(storing, 'exit')
     storing.stdin.end()
     await ended

@@ -22,11 +22,12 @@ import { mayLimitQueue, narrowInotify } from './model/watching/observer.ts'
 import { inWords, story, watching } from './support.ts'
 import { directoriesIn, kernelWatches, watchingTree } from './tree.ts'
 
-// inotify's traps, one test each, and what is promised for it: those of limits, names and descriptors. traps.test.ts has the others.
+// inotify's traps of limits, names and descriptors, one test each, with the promise of each. traps.test.ts
+// has the others.
 
 const put = (path: string, content = 'x') => writeFileSync(path, content)
 const options = { recursive: true, backend: 'inotify' } as const
-// Longer than any test: what is reported was not found by a timer.
+// Longer than any test: no timer found a change.
 const NEVER = 1_000_000
 
 describe('traps', () => {
@@ -37,7 +38,7 @@ describe('traps', () => {
       chmodSync(root, 0o755)
       for (const name of ['closed', 'closed/d', 'open']) mkdirSync(join(root, name), { mode: 0o755 })
       chmodSync(join(root, 'closed'), 0)
-      // To root no directory is closed.
+      // Root may read every directory.
       const uid = process.getuid?.() === 0 ? { uid: 65534 } : {}
       const child = await WatchingChild.start(root, { ...options, ...uid })
       const uncovered = async () =>
@@ -98,7 +99,7 @@ describe('traps', () => {
       expect(uncovered.length).toBeGreaterThan(0)
       expect(child.errors[0]).toMatchObject({
         code: 'ENOSPC',
-        // The namespace's own limit is the lower one, and the one to raise.
+        // The namespace's own limit is the lower one, and the one that the hint says to raise.
         hint: expect.stringMatching(/user\.max_inotify_watches is 12.*\d+ in use.*sysctl/),
       })
     },
@@ -118,7 +119,7 @@ describe('traps', () => {
       for (const path of directories) mkdirSync(path)
       await expect.poll(() => child.changes.length).toBe(30)
       for (const path of directories) put(join(path, 'a'))
-      // Without sync(), which polls.
+      // No sync(), which polls.
       const created = () => child.changes.filter(({ type }) => type === 'create').map(({ path }) => path)
       const paths = directories.flatMap((path) => [path, join(path, 'a')])
       await expect.poll(() => created().toSorted()).toEqual(paths.toSorted())
@@ -136,7 +137,7 @@ describe('traps', () => {
         { backend: 'poll', why: expect.stringContaining('ENOSPC') },
       ])
       appendFileSync(file, 'more')
-      // Without sync(), which polls.
+      // No sync(), which polls.
       await expect.poll(() => story(child.changes.slice(0, 1), file)).toEqual(['modify file .'])
       expect(child.errors).toMatchObject([{ code: 'ENOSPC' }])
     },
@@ -151,12 +152,13 @@ describe('traps', () => {
         for (const path of ['gone/sub/a', 'kept/a', 'kept/b', 'renamed/sub/a']) put(at(path))
       }
       const { root, at, told, agrees } = await watchingTree(plant, {}, { openInotify })
-      // What has the time of the last good moment, or of shortly before it, may have been written since.
+      // An entry with the time of the last good moment, or a time shortly before, may have been written
+      // since.
       const ready = Date.now()
       const before = kernelWatches() - directoriesIn(root)
       await expect.poll(() => Date.now()).toBeGreaterThan(ready + 2 * CLOCK_SLACK_MS)
       await told()
-      // The queue is full of this, and swallows all that follows: IN_IGNORED, too.
+      // These fill the queue, which then drops all later events, also IN_IGNORED.
       for (let i = 0; i < 100; i++) mkdirSync(at(`kept/d${i}`))
       rmSync(at('gone'), { recursive: true })
       renameSync(at('renamed'), at('kept/renamed'))
@@ -167,7 +169,8 @@ describe('traps', () => {
       const lines = changes.map((change) => inWords(change, root))
       expect(lines).toContain('overflow .')
       expect(lines.at(-1)).toBe('recovered .')
-      // By events, as long as there were any, and then by comparison; a rename may have been a chmod as well.
+      // Events told the changes before the overflow, and the comparison the others. A renamed entry may have
+      // had a chmod as well.
       const others = lines.filter((line) => !/kept\/d|^(overflow|recovered|attrib)|gone\//.test(line))
       expect(others.toSorted()).toEqual([
         'create directory new',
@@ -219,7 +222,7 @@ describe('traps', () => {
     }
     expect(bytes.slice(0, -1)).toEqual(names.map((name) => name.toString('hex')))
     await lines()
-    // In directories of such names, too.
+    // The directories of such names get a file each.
     for (const name of names) writeFileSync(Buffer.concat([path(name), Buffer.from('/f')]), 'x')
     expect((await lines()).toSorted()).toEqual(names.map((name) => `create file d/${name}/f`).toSorted())
     for (const name of names.slice(-2)) rmSync(path(name), { recursive: true })

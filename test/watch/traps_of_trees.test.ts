@@ -11,11 +11,12 @@ import { Writers } from './model/world/writers.ts'
 import { story, watching } from './support.ts'
 import { directoriesIn, kernelWatches, watchingTree } from './tree.ts'
 
-// inotify's traps, one test each, and what is promised for it: those of directories and mounts. traps.test.ts has the others.
+// inotify's traps of directories and mounts, one test each, with the promise of each. traps.test.ts has the
+// others.
 
 const put = (path: string, content = 'x') => writeFileSync(path, content)
 const options = { recursive: true, backend: 'inotify' } as const
-// Longer than any test: what is reported was not found by a timer.
+// Longer than any test: no timer found a change.
 const NEVER = 1_000_000
 
 const CHAINS = rounds(process.env.CHAINS, { quick: 75, long: 300 })
@@ -43,17 +44,17 @@ describe('traps', () => {
       const lines = async () => story(await child.told(), root)
 
       run('umount', root)
-      // What was in the directory may have a delete of its own, before.
+      // A file in the directory may have a delete of its own before the directory's.
       const difference = (await lines()).filter((line) => !line.endsWith('d/a'))
       expect(difference).toEqual(['lost .', 'restored .', 'create file beneath', 'delete directory d'])
-      // Another mount on a watched directory is no event; nor is a bind mount's end.
+      // Another mount on a watched directory is no event, nor is a bind mount's end.
       run('mount', '-t', 'tmpfs', 'none', root)
       expect(await lines()).toEqual(['lost .', 'restored .', 'delete file beneath'])
       run('umount', root)
       run('mkdir', join(root, 'd'))
       await lines()
       run('mount', '--bind', elsewhere, join(root, 'd'))
-      // What is mounted below the root is found by the mount table, which tells when it has changed.
+      // The mount table, which reports its changes, shows mounts below the root.
       await expect.poll(lines).toContain('create file d/other')
       run('umount', join(root, 'd'))
       await expect.poll(async () => (await lines()).at(0)).toMatch(/^delete (directory d|file d\/other)$/)
@@ -89,7 +90,7 @@ describe('traps', () => {
     mkdirSync(join(outside, 'd/e/g'))
     expect(await lines()).toEqual([])
     expect(kernelWatches() - before).toBe(directoriesIn(root))
-    // And in again, under another name, as something new.
+    // The directory comes in again, under another name, as a new one.
     renameSync(join(outside, 'd/e'), at('kept/e'))
     expect((await lines()).toSorted()).toEqual([
       'create directory kept/e',
@@ -110,7 +111,8 @@ describe('traps', () => {
     )
     await writers.run(scripts)
     const created = (await told()).filter(({ type }) => type === 'create')
-    // Chains of three directories and a file a writer, and its own directory: and each by a change of its own.
+    // Each writer makes chains of three directories and a file, and its own directory. Each entry has a
+    // create of its own.
     expect(created).toHaveLength(4 * (CHAINS * 4 + 1))
     await agrees()
   })

@@ -9,20 +9,22 @@ import { AppliedAlone } from './applied_alone.ts'
 import { contentsOf, divergences, snapshot } from './model/world/snapshot.ts'
 import { story, watching } from './support.ts'
 
-/** A tree that is watched with all that is in it, and what a consumer believes of it. */
+/** A tree that is watched recursively, with a consumer of its changes. */
 export interface WatchedTree {
   root: string
   watcher: Watcher
   at(path: string): string
-  /** What was reported since the last call, of all that was done before this one. */
+  /** Returns the changes since the last call. All that was done before this call is included. */
   told(): Promise<Change[]>
-  /** {@link told} in words: see {@link story}. */
+  /** Returns {@link told} in words: see {@link story}. */
   lines(): Promise<string[]>
-  /** Fails if what was told does not lead to what is there, or a change did not follow on those before it. */
+  /** Fails if the changes do not lead to the tree, or if one did not fit the state before. */
   agrees(): Promise<void>
 }
 
-/** `plant` makes what is there before; `parent`: where the tree is made. */
+/**
+ * Makes and watches a tree. `plant` makes entries before the watch; `parent` is the directory of the tree.
+ */
 export async function watchingTree(
   plant: (at: (path: string) => string) => void = () => {},
   options: WatchOptions = {},
@@ -52,12 +54,12 @@ export async function watchingTree(
   }
 }
 
-/** How many directories there are, the root among them. */
+/** Returns the number of directories, with the root. */
 export function directoriesIn(root: string): number {
   return [...snapshot(root).values()].filter(({ kind }) => kind === 'directory').length + 1
 }
 
-/** How many inotify watches the kernel keeps for this process. */
+/** Returns the number of inotify watches that the kernel keeps for this process. */
 export function kernelWatches(): number {
   const counts = readdirSync('/proc/self/fdinfo').map((fd) => {
     try {

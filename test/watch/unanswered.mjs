@@ -1,5 +1,5 @@
-// Runs in a mount namespace of its own: below the tree that is watched a FUSE mount does not answer. How long watch() took, in ms, and what was told of what was done in the same turn is
-// printed as JSON.
+// Runs in a mount namespace of its own. Watches a tree with a FUSE mount that does not answer. Prints as JSON
+// how long watch() took, in ms, and the changes of the same turn.
 //
 //   unshare -rm node unanswered.mjs DIRECTORY
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { serveFuse } from '../mirror/fuse_mount.mjs'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../dist/watch.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 for (const name of ['back/d', 'root/a/mount', 'root/b']) mkdirSync(at(name), { recursive: true })

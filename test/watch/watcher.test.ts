@@ -25,7 +25,7 @@ import {
 } from './support.ts'
 
 const BACKENDS = ['inotify', 'poll'] as const
-// Longer than any test: what is reported in time was not found by the timer, but by sync().
+// Longer than any test: sync(), and no timer, found a change.
 const NEVER = 1_000_000
 
 interface Scenario {
@@ -38,7 +38,7 @@ interface Scenario {
 const write = (directory: string, name: string, content = 'x') =>
   writeFileSync(join(directory, name), content)
 
-/** What both sources tell alike. */
+/** Changes that both sources tell alike. */
 const scenarios: Scenario[] = [
   {
     title: 'create',

@@ -1,4 +1,4 @@
-// Go's fsnotify as a subject of the benchmark: what it answers, and to what, is in ../../watchers/outside.mjs.
+// Go's fsnotify as a subject of the benchmark: its modes and answers are in ../../watchers/outside.mjs.
 package main
 
 import (
@@ -44,7 +44,7 @@ func residentMiB() float64 {
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
-// It watches no tree by itself: whoever wants one adds each directory.
+// fsnotify watches no tree by itself: the caller adds each directory.
 func addAll(watcher *fsnotify.Watcher, root string) {
 	must(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

@@ -1,4 +1,4 @@
-// What is left of 200,000 events that were made while the loop was blocked?
+// Asks how many of 200,000 events are delivered that were made while the loop was blocked.
 import { execFileSync } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 import { untilItSawTheLast } from '../../children.mjs'
@@ -92,7 +92,11 @@ export async function answer({ watcher, directory, args, say }) {
   say({ ...counts, inOrder, toLastMs: last - free })
 }
 
-/** For as long as `work`, which is synchronous, takes, and BLOCKED_MS at least. @param {() => void} work */
+/**
+ * Blocks the loop for as long as `work`, which is synchronous, and for BLOCKED_MS at least.
+ *
+ * @param {() => void} work
+ */
 function blockLoop(work) {
   const end = performance.now() + BLOCKED_MS
   work()

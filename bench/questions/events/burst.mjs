@@ -1,4 +1,5 @@
-// What does a burst of new files cost whoever watches the tree? As a compiler, a package manager or a checkout makes one.
+// Asks for the cost of a burst of new files to the watcher of the tree. A compiler, a package manager or a
+// checkout makes such bursts.
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -81,7 +82,7 @@ export async function answer({ watcher, directory, args: [isAgain], say }) {
   if (Number(isAgain)) {
     say({ ready: true })
     while (told.size < FILES) await setTimeout(QUIET_MS)
-    // Behind the ends of the writing, which come last.
+    // Waits for the ends of the writing, which come last.
     await setTimeout(QUIET_MS)
     told.clear()
   }

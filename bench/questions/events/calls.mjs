@@ -1,4 +1,5 @@
-// How much of src/watch does one change go through? V8's precise coverage counts the calls, in out/, where each file of src has one of its own.
+// Counts how much of src/watch one change goes through. V8's precise coverage counts the calls, in out/,
+// where each file of src has one of its own.
 import { closeSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { join } from 'node:path'
@@ -9,9 +10,9 @@ const OUT = join(import.meta.dirname, '../../../out')
 const COUNTED_MS = 100
 /** The work that a start leaves is over by then, and no file is so young that a poll stats it again. */
 const QUIET_MS = 3000
-/** More than any question here waits for. */
+/** Longer than any question here waits. */
 const NEVER_MS = 1_000_000
-/** Events that the queue holds which is to overflow. They are counted as well, so they are few. */
+/** The events that the queue holds before it overflows. They are counted as well, so they are few. */
 const SHORT_QUEUE = 4
 
 /**
@@ -30,7 +31,11 @@ const CHANGES = {
   poll: (directory, nth) => renameSync(join(directory, `name-${nth}`), join(directory, `name-${nth + 1}`)),
 }
 
-/** The change by which it is told. @type {Record<string, string>} */
+/**
+ * The change with which each is told.
+ *
+ * @type {Record<string, string>}
+ */
 const TOLD = { modify: 'modify', rename: 'rename', mkdir: 'create', overflow: 'recovered', poll: 'rename' }
 
 /** @type {import('../../question.mjs').Question} */

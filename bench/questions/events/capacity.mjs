@@ -1,5 +1,5 @@
-// How fast does a full queue empty? The loop is blocked while a writer fills the kernel's queue; the clock runs from
-// the moment the loop is free to the last event.
+// Asks how fast a full queue empties. The loop is blocked while a writer fills the kernel's queue. The clock
+// runs from the moment the loop is free to the last event.
 import { openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { median } from '../../rounds.mjs'
@@ -8,13 +8,16 @@ import { watchBy } from '../../watchers/one_directory.mjs'
 const EVENTS = 2500
 const FILLS = 50
 /**
- * inotify-bridge's guard thread takes what has waited 6 to 12 ms from the kernel: off the clock, so a fill that took longer does
- * not count, for no subject. Most take 4 to 6 ms; of 6000 events they took 13, on a newer kernel.
+ * inotify-bridge's guard thread takes events from the kernel that have waited 6 to 12 ms. It would do so off
+ * the clock, so a fill that took longer does not count, for no subject. Most fills take 4 to 6 ms; 6000
+ * events took 13, on a newer kernel.
  */
 const GUARD_BEGINS_MS = 7.5
-/** Left out of the median: the first fills find JavaScript not yet compiled. C has them as well. */
+/**
+ * The first fills, which the median leaves out: JavaScript is not compiled yet. C leaves them out as well.
+ */
 const WARM_UP = 10
-/** Long enough for the guard to have taken everything. */
+/** Long enough for the guard to take all events. */
 const GUARD_HAS_ALL_MS = 50
 const OF_THE_GUARD = 'inotify-bridge, of the guard'
 

@@ -1,5 +1,5 @@
-// What does a watch cost while nothing happens? Wakeups are counted from outside: the voluntary context switches of all
-// the process's threads.
+// Asks for the cost of a watch without events. Wakeups are counted from outside: the voluntary context
+// switches of all threads of the process.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -50,7 +50,8 @@ export const idle = {
 }
 
 /**
- * Until half a second has passed without a wakeup: node's own threads have finished what they do after the start.
+ * Waits until half a second has passed without a wakeup: node's own threads have then finished their work
+ * after the start.
  * @param {number} pid
  */
 async function settle(pid) {

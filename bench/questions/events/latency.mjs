@@ -1,5 +1,5 @@
-// How late is a lone event? A writer stamps CLOCK_MONOTONIC before each write, the watcher when it sees the event:
-// process.hrtime is the same clock.
+// Asks how late a lone event is. A writer stamps CLOCK_MONOTONIC before each write, and the watcher when it
+// sees the event: process.hrtime is the same clock.
 import { untilItSawTheLast } from '../../children.mjs'
 import { quantile } from '../../rounds.mjs'
 import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
@@ -66,7 +66,7 @@ export const latency = {
 
 /** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
-  /** By the number in the name; 0 where the event never came. */
+  /** The times by the number in the name; 0 for an event that never came. */
   const received = Array(SAMPLES).fill(0)
   await countUntilLast(
     watchBy(watcher, directory),

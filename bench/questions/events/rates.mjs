@@ -1,4 +1,4 @@
-// What does a watch cost at a steady rate of events?
+// Asks for the cost of a watch at a steady rate of events.
 import { untilItSawTheLast } from '../../children.mjs'
 import { Series } from '../../series.mjs'
 

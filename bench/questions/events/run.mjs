@@ -1,5 +1,5 @@
-// What does `inotify-bridge run` cost a program that reads inotify(7) itself? The yardstick is the C reader as it is; whoever writes
-// is never under `run`.
+// Asks for the cost of `inotify-bridge run` to a program that reads inotify(7) itself. The yardstick is the C
+// reader without `run`; the writer is never under `run`.
 import { join } from 'node:path'
 import { untilItSawTheLast } from '../../children.mjs'
 import { quantile } from '../../rounds.mjs'

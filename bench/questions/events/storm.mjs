@@ -1,11 +1,12 @@
-// What does a storm cost? A writer creates and unlinks as fast as it can; counted are the watcher's CPU time an event
-// (all its threads) and what the watching does to the writer.
+// Asks for the cost of a storm. A writer creates and unlinks as fast as it can. Counts the watcher's CPU time
+// an event (all its threads), and the effect of the watch on the writer.
 import { untilItSawTheLast } from '../../children.mjs'
 import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
 
 /**
- * And one more: the name by which the watcher knows that it has seen all. So many that compiling JavaScript, some 20 ms at the
- * start of each process, is a small part of what is counted: a watcher lives longer than a storm.
+ * The number of events. The name of one more tells the watcher that it has seen all. The number is large, so
+ * that compiling JavaScript, some 20 ms at the start of each process, is a small part of the figure: a
+ * watcher lives longer than a storm.
  */
 const EVENTS = 600_000
 

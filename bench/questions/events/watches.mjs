@@ -1,4 +1,4 @@
-// Does an event cost more where more is watched?
+// Asks if an event costs more when more is watched.
 import { basename, join } from 'node:path'
 import { untilItSawTheLast } from '../../children.mjs'
 import { Series } from '../../series.mjs'
@@ -9,7 +9,11 @@ const EVENTS = 300_000
 const FEW = 10
 const MANY = 50_000
 
-/** By the watcher's name: what it watches with, and in how many directories it happens. @type {Record<string, { by: string, isSpread: boolean }>} */
+/**
+ * The means of each watcher, and if the events come in many directories. By the watcher's name.
+ *
+ * @type {Record<string, { by: string, isSpread: boolean }>}
+ */
 const WATCHERS = {
   'raw C + window': { by: 'raw C', isSpread: false },
   Inotify: { by: 'Inotify', isSpread: false },
@@ -78,12 +82,15 @@ export async function answer({ watcher, directory, args: [size], say }) {
   process.exit()
 }
 
-/** What it takes to give up 50,000 watches is no part of what an event costs: the yardstick does not do it either. */
+/**
+ * Keeps the watches at the end: removing 50,000 watches is no part of an event's cost, and the yardstick does
+ * not remove them either.
+ */
 const KEPT = () => {}
 
 /**
  * @param {string} tree
- * @param {number} size  How many of its directories.
+ * @param {number} size  The number of watched directories.
  * @returns {import('../../watchers/one_directory.mjs').Watch}
  */
 function byInotify(tree, size) {
@@ -91,7 +98,7 @@ function byInotify(tree, size) {
     const { Inotify, ...IN } = await import('../../../dist/inotify.js')
     const inotify = new Inotify()
     inotify.add(tree, IN.IN_CREATE | IN.IN_DELETE)
-    // A path at a time: the collector has nothing to do with them while the events come.
+    // Makes one path at a time, so that the collector has no paths to collect while the events come.
     for (let i = 0; i < size; i++) inotify.add(join(tree, leafOf(i)), IN.IN_CREATE | IN.IN_DELETE)
     inotify.on('events', (batch) => {
       for (let i = 0; i < batch.length; i++) onEvent(batch.name(i), batch.mask(i), batch.wd(i))

@@ -1,4 +1,4 @@
-// How long does the command take that does the least, and what does a sidecar hold that has nothing to do?
+// Asks how long the command with the least work takes, and how much memory an idle sidecar holds.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

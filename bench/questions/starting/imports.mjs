@@ -1,4 +1,4 @@
-// What does it take to import a watcher in a fresh process?
+// Asks for the cost of importing a watcher in a fresh process.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -44,7 +44,8 @@ module. "its text alone": the same files as of inotify-bridge, found, read and p
 }
 
 /**
- * Makes files that are imported as those of inotify-bridge are, and have the text of each in a function that is not called.
+ * Makes files that are imported like those of inotify-bridge, and have the text of each in a function that is
+ * not called.
  * @param {string} directory
  */
 function textAlone(directory) {

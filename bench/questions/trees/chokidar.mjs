@@ -1,4 +1,4 @@
-// What does a program get that changes one import, from chokidar to inotify-bridge/chokidar?
+// Asks for the gain of a program that changes one import, from chokidar to inotify-bridge/chokidar.
 import { mkdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { untilQuiet } from '../../quiet.mjs'
@@ -7,7 +7,10 @@ import { FILES_EACH, treeOf } from '../../tree.mjs'
 import { watchTree } from '../../watchers/trees.mjs'
 
 const SIZES = [1_000, 10_000]
-/** For which chokidar, with a watch for each file as well, would need more watches than many a machine allows. */
+/**
+ * Too large for chokidar, which has a watch for each file as well: many machines do not allow that many
+ * watches.
+ */
 const LARGE = 50_000
 const FILES = 50_000
 

@@ -1,4 +1,4 @@
-// What does it take to watch many files of one directory, each by its own path?
+// Asks for the cost of watching many files of one directory, each by its own path.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export const fileRoots = {
     const [subject, by] = [`inotify-bridge, ${size}`, `chokidar, ${size}`]
     return { subject, by, figure: 'ready', atMost: 1 }
   }).concat({
-    // Only the roots of its name.
+    // An unrelated write must cost only the roots of its name.
     subject: `inotify-bridge, ${SIZES[1]}`,
     by: `inotify-bridge, ${SIZES[0]}`,
     figure: 'unrelated',
@@ -80,7 +80,7 @@ export async function answer({ watcher, directory, args: [size], say }) {
     await watch(paths).ready
   }
   say({ ready: performance.now() - start })
-  // What the start has left to be done.
+  // Waits for work that the start has left.
   await setTimeout(500)
   const before = process.cpuUsage()
   await once(process.stdin, 'data')

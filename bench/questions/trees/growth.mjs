@@ -1,12 +1,16 @@
-// How do the time to watch a tree, and the memory for it, grow with the tree?
+// Asks how the time and the memory for watching a tree grow with the tree.
 import { Series } from '../../series.mjs'
 import { directoriesIn, FILES_EACH, LARGEST, TREE_SIZES, treeOf } from '../../tree.mjs'
 import { watchTree } from '../../watchers/trees.mjs'
 
-/** Of which --quick does without the larger. */
+/** The largest size with --quick. */
 const QUICK = 10_000
 
-/** Beyond it a round takes minutes. @type {Record<string, number>} */
+/**
+ * The largest sizes for slow watchers: beyond these a round takes minutes.
+ *
+ * @type {Record<string, number>}
+ */
 const MOST = { chokidar: 1_000, 'fs.watch': 10_000 }
 
 const WATCHERS = [
@@ -43,7 +47,7 @@ as well. Go fsnotify knows no trees: each directory is added.`,
     { name: 'memory', unit: 'MiB', digits: 1 },
   ],
   isSlow: (subject) => series.at(subject).size > QUICK,
-  // Linear: what a directory takes is the same in a tree that is larger, and memory grows no more than the tree.
+  // Linear growth: a directory costs the same in a larger tree, and memory grows no more than the tree.
   targets: [
     {
       subject: `inotify-bridge, ${LARGEST}`,
@@ -80,6 +84,6 @@ export async function answer({ watcher, directory, say }) {
   await watchTree(watcher, directory, () => {})
   const ms = performance.now() - start
   say({ ms, MiB: (process.memoryUsage.rss() - before) / 1024 / 1024 })
-  // Not close(): what it takes is no part of the question.
+  // No close(), whose cost is no part of the question.
   process.exit()
 }

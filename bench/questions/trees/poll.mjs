@@ -1,5 +1,6 @@
-// What does it cost to poll what does not change? A large tree, by the time that a pass takes; and a ConfigMap, by the processor
-// that polling it four times a second takes. The yardstick makes the same system calls, and neither keeps nor compares anything.
+// Asks for the cost of polling without changes: for a large tree the time of a pass, and for a ConfigMap the
+// processor's share of four polls a second. The yardstick makes the same system calls, and keeps and compares
+// nothing.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -15,10 +16,11 @@ const PASSES = 7
 const INTERVAL_MS = 250
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 const QUIET_MS = 20_000
-// node's own threads have finished by then what they do after the start, and V8 has collected what the start left: it does so once, 8,
-// 16 or 24 s after it, and takes 30 ms, which is 0.15 % of the time that is measured.
+// By then node's own threads have finished their work after the start, and V8 has collected the garbage of
+// the start. V8 does that once, 8, 16 or 24 s after the start, and takes 30 ms, which is 0.15 % of the
+// measured time.
 const SETTLED_MS = 28_000
-// Of the rounds, for they take long; a share of a core far from its target needs no more.
+// The rounds are few, because they take long. A share of a core far from its target needs no more.
 const QUIET_ROUNDS = 2
 
 const TREE = 'inotify-bridge'
@@ -28,7 +30,11 @@ const MIRROR = 'ConfigMap, mirror()'
 const RAW_CONFIG = 'ConfigMap, raw C'
 const BARE = 'bare node'
 
-/** By the scratch directory. @type {Map<string, { tree: string, config: string }>} */
+/**
+ * The directories by the scratch directory.
+ *
+ * @type {Map<string, { tree: string, config: string }>}
+ */
 const made = new Map()
 
 /** @type {import('../../question.mjs').Question} */
@@ -92,7 +98,7 @@ export async function answer({ watcher: subject, directory, say }) {
 
 /** @param {import('../../../dist/index.js').Watcher} watcher */
 async function passes(watcher) {
-  // The first takes everything in.
+  // The first passes list everything.
   for (let i = 0; i < 2; i++) await watcher.sync()
   const used = process.cpuUsage()
   const [pass, busy] = [[], []].map((list) => /** @type {number[]} */ (list))
@@ -106,7 +112,7 @@ async function passes(watcher) {
   return { pass: median(pass ?? []), cpu: (user + system) / 1000 / PASSES, JavaScript: median(busy ?? []) }
 }
 
-/** Per cent of a core that this process takes. */
+/** Returns the per cent of a core that this process takes. */
 async function share() {
   await setTimeout(SETTLED_MS)
   const [before, start] = [process.cpuUsage(), performance.now()]

@@ -1,15 +1,15 @@
-// How soon is a tree as good as new, when the kernel has dropped events of it? The process that watches is stopped while a writer makes more
-// than the kernel's queue holds.
+// Asks how soon a tree is known again after the kernel has dropped its events. The watching process is
+// stopped while a writer makes more events than the kernel's queue holds.
 import { readFileSync } from 'node:fs'
 import { stop } from '../../processes.mjs'
 import { Series } from '../../series.mjs'
 import { directoriesIn, FILES_EACH, LARGEST, TREE_SIZES, treeOf } from '../../tree.mjs'
 
 const MAX_QUEUED_EVENTS = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
-/** Of which --quick does without the largest tree. */
+/** The largest size with --quick. */
 const QUICK = 50_000
 
-/** As many as watch() has. */
+/** The number of threads that watch() has. */
 const THREADS = 2
 
 const series = new Series(
@@ -34,7 +34,7 @@ None of the other watchers recovers: what was lost stays lost.`,
   ],
   targets: [
     { subject: ASKED, figure: 'recovery', byFigure: 'ready', atMost: 1.2, limit: 'raw C, 50000' },
-    // Linear.
+    // Linear growth.
     { subject: `inotify-bridge, ${LARGEST}`, by: ASKED, figure: 'a directory', atMost: 1.15 },
   ],
   isSlow: (subject) => series.at(subject).size > QUICK,

@@ -1,5 +1,5 @@
-// How long does it take to watch a large tree, and what does it cost to have it? The yardstick adds the same watches and
-// reads the same directories on as many threads, and keeps nothing of them.
+// Asks how long watching a large tree takes, and what it costs. The yardstick adds the same watches and reads
+// the same directories on as many threads, and keeps nothing of them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -35,7 +35,7 @@ export const setUp = {
   targets: [
     { subject: 'inotify-bridge', figure: 'ready', by: 'raw C', atMost: 1.2, limit: SURE },
     { subject: WARM, figure: 'bytes', atMost: 150 },
-    // Those of the directories on the way to the root, and the one that sync() works by: none of a file.
+    // The watches of the directories on the way to the root, and the one for sync(): none of a file.
     { subject: WARM, figure: 'other watches', atMost: 10 },
   ],
 
@@ -95,7 +95,7 @@ async function bytesUsed() {
   return heapUsed + external
 }
 
-/** Those of all inotify instances that this process has. */
+/** Counts the watches of all inotify instances of this process. */
 function countWatches() {
   const texts = readdirSync('/proc/self/fdinfo').map((fd) => {
     try {

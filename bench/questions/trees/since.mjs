@@ -1,4 +1,5 @@
-// How soon is it known what was done to a tree while nobody watched it, and what does it take to have that known?
+// Asks how soon the changes of a tree during a time without a watcher are known, and what that knowledge
+// costs.
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { directoriesIn, FILES_EACH, leafOf, treeOf } from '../../tree.mjs'

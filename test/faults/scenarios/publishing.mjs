@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { moveFile, publishDirectory, replaceFile } from '../../../dist/index.js'
 
 /**
- * What is published is old or new, and can be published when the fault is over; then nothing else is left.
+ * Publishes a new version over an old one. The published content must be old or new, and once the fault is
+ * over it can be published and no other file is left.
  *
  * @param {(directory: string) => Promise<void>} publish
  * @param {(directory: string) => string} read
@@ -53,7 +54,7 @@ export const replace_file = publishing(
 
 export const move_file = publishing(
   async (directory) => {
-    // Another mount than where the scratch directory is.
+    // This is another mount than that of the scratch directory.
     const elsewhere = mkdtempSync(join(tmpdir(), 'inotify-bridge-'))
     try {
       writeFileSync(join(elsewhere, 'made'), 'new')
@@ -70,7 +71,7 @@ export const move_file = publishing(
 export const publish_directory = publishing(
   async (directory) => void (await publishDirectory(directory, { key: 'new', other: 'too' })),
   (directory) => (readdirSync(directory).includes('key') ? file(directory) : 'old'),
-  // The keys, ..data and its version.
+  // The names are the two keys, ..data and its version.
   (names) => names.length === 4,
   () => {},
 )

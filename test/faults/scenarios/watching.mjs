@@ -4,7 +4,7 @@ import { watch } from '../../../dist/index.js'
 import { Believed } from '../believed.mjs'
 
 /**
- * A tree that is changed while it is watched.
+ * Changes a tree while it is watched.
  *
  * @param {import('../../../dist/index.js').WatchOptions} options
  * @returns {import('../scenario.mjs').Make}
@@ -18,7 +18,7 @@ function watching(options) {
     writeFileSync(at('a/written'), 'before')
     writeFileSync(at('b/c/removed'), '')
     const believed = new Believed()
-    // To be told of as written, or made.
+    // The paths that must be told as written or as created.
     let wanted = /** @type {string[]} */ ([])
     /** @type {unknown[]} */
     const errors = []
@@ -42,7 +42,7 @@ function watching(options) {
         rmSync(at('renamed/c/removed'))
       },
       async actAgain() {
-        // Where there is a watch, or a poll, by now if there ever is.
+        // By now each directory has a watch or a poll, if it ever gets one.
         believed.written.clear()
         wanted = ['a/later', 'd/e/later', 'renamed/c/later'].map(at)
         for (const path of wanted) writeFileSync(path, '')

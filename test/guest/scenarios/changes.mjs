@@ -1,4 +1,4 @@
-// Kinds of change on the host, each some times over, and when watch() tells of each.
+// Makes each kind of change on the host some times, and measures when watch() tells of each.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, clockOffset, library, now, parameters, phase, report, share } from './host.mjs'
@@ -9,7 +9,7 @@ const WARM_UP = 'warm-up'
 
 /** @param {string} operation @param {number} rounds @param {number} offset */
 async function play(operation, rounds, offset) {
-  // There before watch() begins, so that they are what it compares with.
+  // The files are there before watch() begins, so that the watcher compares with them.
   await ask('directory', { path: operation })
   const existing = operation === 'create' ? 0 : rounds
   for (let n = 0; n < existing; n++) await ask('create', { path: join(operation, String(n)), text: 'one' })
@@ -55,7 +55,7 @@ async function play(operation, rounds, offset) {
   return { latencies, types: [...types], backend: covered?.backend }
 }
 
-// What no code has been compiled for takes longer here than a pass.
+// The first round is slower than a pass, because the code is not compiled yet.
 await play(WARM_UP, 1, 0)
 /** @type {Record<string, unknown>} */
 const played = {}

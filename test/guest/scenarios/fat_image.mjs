@@ -2,16 +2,21 @@ import { writeFileSync } from 'node:fs'
 
 const SECTOR = 512
 
-/** Of each of the two tables: 2 bytes for each cluster of 4 sectors, of 65,535 sectors. */
+/** The sectors of each of the two tables: 2 bytes for each cluster of 4 sectors, of 65,535 sectors. */
 const TABLE = 64
 
-/** Writes an empty FAT16, so that no mkfs.vfat is needed. @param {string} path */
+/**
+ * Writes an empty FAT16, so that no mkfs.vfat is needed.
+ *
+ * @param {string} path
+ */
 export function writeFat(path) {
   const image = Buffer.alloc(65_535 * SECTOR)
   image.set([0xeb, 0x3c, 0x90])
   image.write('MSDOS5.0', 3, 'latin1')
   image.writeUInt16LE(SECTOR, 11)
-  // Sectors of a cluster; those before the tables, which is this one; tables; entries of the root directory; sectors; a disk.
+  // The sectors of a cluster, the sectors before the tables (this one alone), the tables, the entries of the
+  // root directory, all sectors, and the kind of disk.
   image.writeUInt8(4, 13)
   image.writeUInt16LE(1, 14)
   image.writeUInt8(2, 16)

@@ -1,5 +1,5 @@
-// What a scenario has of the machine around it: its directory on a mount, and who makes changes behind that: the host, which is asked
-// by the second serial port, or this process.
+// A scenario's access to the machine around it: its directory on a mount, and the maker of changes behind
+// that mount. The host makes them, when asked by the second serial port, or this process.
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ReadStream, WriteStream } from 'node:tty'
@@ -8,23 +8,29 @@ import { MEMORY, mounted } from './mounted.mjs'
 
 const [, , directory = ''] = process.argv
 
-/** This run's name for the host. */
+/** The host's name for this run. */
 export const name = basename(directory)
 
 /** @type {any} what the test has given to this scenario */
 export const parameters = JSON.parse(readFileSync(`${directory}.parameters`, 'utf8'))
 
-/** A directory of this run's on the guest's tmpfs. @param {string} entry */
+/**
+ * Returns a directory of this run on the guest's tmpfs.
+ *
+ * @param {string} entry
+ */
 export function memory(entry) {
   const path = join(MEMORY, name, entry)
   mkdirSync(path, { recursive: true })
   return path
 }
 
-/** What the test has had mounted. */
+/** The mount that the test asked for. */
 const { front, behind } = mounted(parameters, directory, name)
 
-/** This run's own directory, as the library sees it: on the share, or on the mount that the test has named. */
+/**
+ * The directory of this run, as the library sees it: on the share, or on the mount that the test has named.
+ */
 export const share = front
 
 /** The library, as it was built. @type {typeof import('../../../src/index.ts')} */
@@ -36,7 +42,10 @@ export function report(result) {
   process.exit()
 }
 
-/** A tty's streams are polled (epoll); a file's would block a thread of libuv's pool, which is what some scenarios are about. */
+/**
+ * A tty's streams are polled (epoll). A file's streams would block a thread of libuv's pool, and some
+ * scenarios test that pool.
+ */
 const port = openSync('/dev/ttyS1', 'r+')
 const output = new WriteStream(port)
 const input = new ReadStream(port)
@@ -60,7 +69,8 @@ input.on('data', (text) => {
 })
 
 /**
- * Has something done behind the mount, see behind.mjs and host_changes.ts; `path` is relative to this run's directory.
+ * Makes a change behind the mount, see behind.mjs and host_changes.ts; `path` is relative to this run's
+ * directory.
  *
  * @param {string} operation
  * @param {{ path?: string, [parameter: string]: unknown }} [parameters]
@@ -106,20 +116,21 @@ async function askHost(operation, parameters) {
 }
 
 /**
- * When in the interval the n-th change comes: all of it in turn. Right after an event all would meet the same instant, and
- * by chance a few might meet the same part.
+ * Returns the part of the interval after which the n-th change comes: the changes meet all parts in turn.
+ * Changes right after an event would all meet the same instant, and random times might meet the same part.
  *
  * @param {number} n
  */
 export const phase = (n) => (n * 0.618034) % 1
 
-/** ms on this guest's clock. */
+/** Returns the ms on this guest's clock. */
 export const now = () => performance.timeOrigin + performance.now()
 
 /**
- * The host's time less this guest's, from the fastest of some pings, with half of its round trip as the error. Taking an
- * answer's arrival for the time of its change would be simpler, but answers and events come through one loop: an event that
- * was there first would seem to have come early, and a busy loop would hide its own delay.
+ * Returns the host's time less this guest's, from the fastest of some pings, with half of the round trip as
+ * the error. The arrival of an answer would be a simpler time of its change. But answers and events come
+ * through one loop: an event that was there first would seem to have come early, and a busy loop would hide
+ * its own delay.
  */
 export async function clockOffset() {
   let best = { offset: 0, error: Infinity }

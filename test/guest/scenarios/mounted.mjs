@@ -1,17 +1,18 @@
-// The mounts that a test names, by `parameters.mount`.
+// The mounts that tests name with `parameters.mount`.
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFat } from './fat_image.mjs'
 import { serve } from './nfs_server.mjs'
 import { run } from './run.mjs'
 
-/** A tmpfs of the guest's. */
+/** A tmpfs of the guest. */
 export const MEMORY = '/mnt/memory'
 
 /** `exported`: the file system behind an NFS mount. @typedef {{ type: string, source?: string, options: string, exported?: 'ext4' | 'vfat' }} Mount */
 
 /**
- * A run's directory as the library sees it, and the same one behind the mount if it is this guest that makes changes there.
+ * The directory of a run as the library sees it, and the same directory behind the mount if the guest makes
+ * the changes.
  *
  * @typedef {{ front: string, behind?: string }} Mounted
  */
@@ -29,7 +30,12 @@ export function mounted({ mount }, directory, name) {
   return { front: join(ofShare(mount), name) }
 }
 
-/** Of the same directory as the share; once for all scenarios: a device of 9p serves one mount. @param {Mount} mount */
+/**
+ * Mounts the directory of the share once more. Mounts once for all scenarios, because a 9p device serves one
+ * mount.
+ *
+ * @param {Mount} mount
+ */
 function ofShare({ type, source = '', options }) {
   const point = join(MEMORY, 'front')
   if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${point} `)) return point
@@ -38,7 +44,11 @@ function ofShare({ type, source = '', options }) {
   return point
 }
 
-/** A server of its own for each run, which goes with the guest. @param {Mount} mount @param {string} name @returns {Mounted} */
+/**
+ * Starts a server of its own for each run. The server ends with the guest.
+ *
+ * @param {Mount} mount @param {string} name @returns {Mounted}
+ */
 function bindfs({ options }, name) {
   const front = join(MEMORY, name, 'front')
   const behind = join(MEMORY, name, 'behind')
@@ -48,8 +58,8 @@ function bindfs({ options }, name) {
 }
 
 /**
- * The server is this kernel too. A mount for each run, with a superblock of its own: else what an earlier one remembers, and its
- * options, would be this one's.
+ * Mounts NFS from a server in the same kernel. Each run has a mount with a superblock of its own: else this
+ * run would have the cache and the options of an earlier one.
  *
  * @param {Mount} mount
  * @param {string} name
@@ -62,14 +72,14 @@ function nfs({ options, exported: type = 'ext4' }, name) {
   const point = join(MEMORY, name, 'front')
   for (const path of [point, join(exported, name)]) mkdirSync(path, { recursive: true })
   const all = `addr=127.0.0.1,clientaddr=127.0.0.1,sec=sys,nosharecache,${options}`
-  // -i: the kernel reads the options itself, mount.nfs would only ask an address for its name.
+  // -i: the kernel reads the options itself. mount.nfs would only resolve an address.
   run('mount', ['-i', '-t', 'nfs4', '-o', all, '127.0.0.1:/', point])
   return { front: join(point, name), behind: join(exported, name) }
 }
 
 /**
- * What a server may export. ext4 counts the changes of each file and directory for the client (as tmpfs does, in this kernel); vfat has a
- * time alone for that, which advances every 2 s.
+ * Makes a file system that a server may export. ext4 counts the changes of each file and directory for the
+ * client (as tmpfs does, in this kernel). vfat has only a time, which advances every 2 s.
  *
  * @param {'ext4' | 'vfat'} type
  * @param {string} point

@@ -1,4 +1,5 @@
-// An overlay in the guest whose lower directory is on the share: what is shown of the host's changes, and what is said of the rest.
+// Makes an overlay in the guest whose lower directory is on the share. Reports the changes of the host that
+// the overlay shows, and the reports about the rest.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// How often Prometheus under `inotify-bridge run` reads its file_sd's file again that the kubelet swaps on the host, and whether it has in
-// time. Its metrics say so.
+// Counts how often Prometheus under `inotify-bridge run` reads its file_sd's file again, which the kubelet
+// swaps on the host, and if it does so in time. Its metrics tell.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,7 +25,7 @@ const argv = [
 const { end, heard } = underRun(interval, ['prometheus', ...argv])
 await heard('msg="Server is ready to receive web requests."', 0)
 
-/** When the file was written that was read last, and how often it was read. */
+/** Returns the time of the file that was read last, and the number of reads. */
 async function asked() {
   const text = await (await fetch(`http://${address}/metrics`)).text()
   const [, written] = /^prometheus_sd_file_mtime_seconds\{.*\} (.*)$/m.exec(text) ?? []
@@ -37,11 +37,11 @@ const { offset } = await clockOffset()
 const first = await asked()
 let inTime = 0
 for (let n = 1; n <= swaps; n++) {
-  // It tells the time in seconds.
+  // The metric has the time in seconds.
   await sleep(1000 + phase(n) * interval)
   const { written } = await asked()
   const { began } = await ask('swap', { files: files(n) })
-  // To ask takes this processor longer than a look.
+  // A question takes this processor longer than a look.
   await sleep(began + within - (now() + offset))
   for (let isFirst = true; ; isFirst = false) {
     if ((await asked()).written === written) continue

@@ -1,4 +1,4 @@
-// Reads a key as fast as it can until stdin ends, then prints what it met: { reads, missing, torn, versions }.
+// Reads a key as fast as it can until stdin ends, then prints its counts: { reads, missing, torn, versions }.
 import { readFileSync } from 'node:fs'
 
 const [, , path = '', size = ''] = process.argv

@@ -1,4 +1,5 @@
-// A process that reads the mirror's target as fast as it can while the host changes the source as fast as it is told to.
+// Runs a process that reads the mirror's target as fast as it can, while the host changes the source as fast
+// as the test wants.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// For how long whoever just asks for a file's attributes is told what they were before a change behind the mount.
+// Measures for how long stat() gives the attributes from before a change behind the mount.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// A mirror of a ConfigMap at rest: what its passes ask the share's daemon for.
+// A mirror of a ConfigMap at rest: reports the requests of its passes to the share's daemon.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, library, memory, parameters, report, share } from './host.mjs'
 
@@ -9,9 +9,10 @@ const files = {}
 for (let n = 0; n < keys; n++) files[`key-${n}`] = `value ${n}`
 await ask('swap', { files })
 const mirrored = await library.mirror(share, memory('target'), { interval })
-// What follows the first look: files that have just been written are looked at once more.
+// The second look comes after the first: files that have just been written are read once more.
 await sleep(8 * interval)
-// What lies between two passes: longer than any wait within one, shorter than that for the next.
+// The time that separates two passes: longer than any wait within a pass, shorter than the wait for the next
+// one.
 const gap = interval / 3
 await ask('requests', { gap })
 await sleep(passes * interval)

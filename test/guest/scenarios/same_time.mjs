@@ -1,11 +1,11 @@
-// Two changes of a directory at one time of the server's clock, and when `by` ("mirror" or "watch") has the second, which no attribute
-// tells of.
+// Makes two changes of a directory at one time of the server's clock, and measures when `by` ("mirror" or
+// "watch") has the second one, which no attribute shows.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, library, memory, now, parameters, report, share } from './host.mjs'
 
-/** ms that vfat's times are apart. */
+/** ms between two times of vfat. */
 const TICK = 2000
 
 /** @type {{ by: 'mirror' | 'watch', interval: number }} */
@@ -37,12 +37,12 @@ for (let n = 0; ; n++) {
   const during = tick()
   await ask('create', { path: `first-${n}`, text: 'one' })
   await seen(`first-${n}`)
-  // The kernel remembers the directory as it is now; where that took too long, once more.
+  // The kernel caches the directory in its present state. If that takes too long, another round follows.
   const remembered = readdirSync(share)
   const { began } = await ask('create', { path: `second-${n}`, text: 'two' })
   const isSameTime = tick() === during && !remembered.includes(`second-${n}`)
   const ordinary = readdirSync(share).includes(`second-${n}`)
   const latency = (await seen(`second-${n}`)) - began
-  // Where a poll came before, readdir() has what that was told, and the round shows nothing.
+  // If a poll came first, readdir() sees the poll's listing, and the round shows nothing.
   if (isSameTime && !ordinary) report({ latency })
 }

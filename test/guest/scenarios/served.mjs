@@ -1,5 +1,6 @@
-// What programs hear under `inotify-bridge run` of the kubelet's swaps on the host, and of what this guest changes itself. Each watches a directory
-// of its own. To start this process takes as long as to play it with one of them, so it plays with all.
+// Records the lines of programs under `inotify-bridge run`: for the kubelet's swaps on the host, and for the
+// guest's own changes. Each program watches a directory of its own. Starting this process takes as long as
+// playing one program, so it plays all.
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,11 +9,11 @@ import { ask, clockOffset, now, parameters, phase, report, share } from './host.
 import { underRun } from './under_run.mjs'
 
 /**
- * `local`: what this guest changes, each with the lines that are said of it.
+ * `local`: the changes of this guest, each with the lines that the program prints.
  * @typedef {{ program: string[], ready: string, swapped: string, rests: number, local: Array<[string, ...string[]]> }} Reader
  */
 
-/** `together`: they are served at the same time, for they wait for looks that are far apart. */
+/** `together`: plays all programs at the same time, because they wait for looks that are far apart. */
 /** @type {{ interval: number, swaps: number, together: boolean, readers: Reader[] }} */
 const { interval, swaps, together, readers } = parameters
 const { offset, error } = await clockOffset()
@@ -29,7 +30,7 @@ const CHANGES = {
 }
 
 /**
- * Starts a program, and returns what plays the changes to it.
+ * Starts a program, and returns a function that plays the changes to the program.
  * @param {Reader} reader
  * @param {number} index
  */
@@ -45,7 +46,11 @@ async function start({ program, ready, swapped, rests, local }, index) {
   await heard(ready, 0)
 
   let marks = 0
-  /** Resolves when `looks` of them are over, and what they have found is told. @param {number} looks */
+  /**
+   * Resolves when `looks` looks are over, and their findings are told.
+   *
+   * @param {number} looks
+   */
   async function rest(looks) {
     for (let i = 0; i < looks; i++) {
       const mark = `mark-${marks++}`
@@ -66,13 +71,13 @@ async function start({ program, ready, swapped, rests, local }, index) {
       latencies.push(at && at + offset - began)
       if (at === undefined) break
     }
-    // From now on nobody looks for an interval.
+    // No look comes for an interval from here on.
     await rest(1)
     for (const [n, [change, ...said]] of local.entries()) {
       const from = lines.length
       await CHANGES[change]?.(directory, n)
       const done = now()
-      // chokidar says the lines of one change in any order: the next change must not come between them.
+      // chokidar prints the lines of one change in any order: the next change must not come between them.
       /** @type {Array<number | undefined>} */
       const times = []
       for (const line of said) times.push(await heard(line, from))
@@ -80,7 +85,7 @@ async function start({ program, ready, swapped, rests, local }, index) {
       latencies.push(at && Math.max(0, at - done))
       if (at === undefined) break
     }
-    // What one look finds is not told in the order in which it was done.
+    // One look tells its findings in another order than that of the changes.
     await rest(2)
     await end()
     const told = lines.slice(begun).flatMap(({ text }) => (text.includes('mark-') ? [] : [text]))

@@ -1,4 +1,5 @@
-// The share's daemon does not answer for a while: what this process can still do, and what it tells when there are answers again.
+// Stops the share's daemon for a while. Reports what this process can still do, and the changes that it tells
+// once the daemon answers again.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +14,11 @@ import { ask, library, memory, now, parameters, report, share } from './host.mjs
 const { interval, mirrors, watchers, ms } = parameters
 const { mirror, watch } = library
 
-/** What has come of each: mirrors and watchers of the share. @type {Map<string, number>} */
+/**
+ * The time at which each mirror and watcher of the share has told its change.
+ *
+ * @type {Map<string, number>}
+ */
 const told = new Map()
 /** @type {() => void} */
 let arrived = () => {}
@@ -41,7 +46,7 @@ for (let n = 0; n < watchers; n++) {
   open.push(watcher)
 }
 
-// Another watch, of what this kernel changes itself.
+// Another watcher, of a directory that this kernel changes itself.
 const elsewhere = memory('elsewhere')
 const other = watch(elsewhere)
 await other.ready
@@ -52,10 +57,17 @@ other.on('changes', (changes) => {
   for (const { type } of changes) if (type === 'create') latencies.push(now() - begun)
 })
 
-/** Of this process's own asynchronous reading, which has four threads (libuv's pool): whether it still goes on. */
+/**
+ * The longest time of this process's own asynchronous reads, which need one of the four threads of libuv's
+ * pool.
+ */
 let pool = 0
 let written = 0
-/** Writes files beside the share, 10 a second. @param {number} until */
+/**
+ * Writes files beside the share, 10 a second.
+ *
+ * @param {number} until
+ */
 async function write(until) {
   while (now() < until) {
     begun = now()
@@ -71,8 +83,8 @@ async function write(until) {
 }
 
 /**
- * Times its own loop, which has nothing to do: this machine's one processor is interpreted, and the thread that does so has to wait
- * for its own. A stall is what this one does not meet.
+ * Measures the delay of a loop that has nothing to do. The machine's one processor is interpreted, and the
+ * interpreting thread has to wait for a real processor: only a delay that this loop does not meet is a stall.
  */
 const bystander = new Worker(
   `const { parentPort } = require('node:worker_threads')
@@ -84,13 +96,18 @@ const bystander = new Worker(
    })`,
   { eval: true },
 )
-/** The longest delay since it was last asked, ms. @returns {Promise<number>} */
+/**
+ * Returns the longest delay since the last call, ms.
+ *
+ * @returns {Promise<number>}
+ */
 async function bystanding() {
   const [answer] = await Promise.all([once(bystander, 'message'), bystander.postMessage('')])
   return answer[0]
 }
 
-// What is compiled and collected is not taken for a stall: a full collection takes some 90 ms of this processor.
+// Compiles and collects in advance, so that neither counts as a stall: a full collection takes some 90 ms of
+// this processor.
 await Promise.all([write(now() + 2000), ask('ping')])
 setFlagsFromString('--expose-gc')
 runInNewContext('gc')()

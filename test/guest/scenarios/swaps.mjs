@@ -35,7 +35,11 @@ inotify.on('events', (batch) => {
 const { offset, error } = await clockOffset()
 /** @type {number[]} */
 const latencies = []
-/** How long the swaps themselves took. @type {number[]} */
+/**
+ * The ms that the swaps themselves took.
+ *
+ * @type {number[]}
+ */
 const took = []
 let right = 0
 for (let n = 1; n <= swaps; n++) {

@@ -1,4 +1,4 @@
-// A program as it is, under `inotify-bridge run`, and the lines that it says.
+// Runs an unchanged program under `inotify-bridge run`, and records its lines.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { now } from './host.mjs'
 
 const RUN = join(import.meta.dirname, '../../../build/Release/inotify_bridge_run')
 
-/** ms after which what was not said will not be. */
+/** The ms after which a line will not come any more. */
 const PATIENCE = 60_000
 
 /** @param {number} interval @param {readonly string[]} program */
@@ -27,7 +27,12 @@ export function underRun(interval, program) {
   return {
     lines,
 
-    /** When a line came that ends with `wanted`, behind the first `from` lines; undefined of one that does not come. @param {string} wanted @param {number} from */
+    /**
+     * Resolves to the time of a line that ends with `wanted`, after the first `from` lines, or to undefined
+     * if none comes.
+     *
+     * @param {string} wanted @param {number} from
+     */
     async heard(wanted, from) {
       const find = () => lines.slice(from).find(({ text }) => text.endsWith(wanted))?.at
       /** @type {Promise<number | undefined>} */

@@ -1,4 +1,5 @@
-// What two ordinary inotify users hear of the kubelet's updates on the host: one of the share, one of a mirror's target.
+// Records the events of two ordinary inotify users during the kubelet's updates on the host: one watches the
+// share, one a mirror's target.
 import { ask, clockOffset, library, memory, now, parameters, report, share } from './host.mjs'
 
 const { formatMask, IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO, Inotify, mirror } = library
@@ -6,7 +7,7 @@ const { formatMask, IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO, Inotify, m
 /** @typedef {{ at: number, event: string, name: string }} Heard */
 
 /**
- * Calls `told` with each event, which is of this guest's time.
+ * Calls `told` with each event, at the guest's time.
  *
  * @param {string} directory
  * @param {(event: Heard) => void} told
@@ -28,7 +29,11 @@ const mirrored = await mirror(share, target)
 const onShare = []
 /** @type {Heard[]} */
 const onTarget = []
-/** The last event of an update: the version before is removed. @type {() => void} */
+/**
+ * Is called at the last event of an update, when the version before is removed.
+ *
+ * @type {() => void}
+ */
 let isOver = () => {}
 const watchers = [
   listen(share, (event) => onShare.push(event)),
@@ -49,7 +54,7 @@ for (const color of parameters.colors) {
   const { began } = await ask('swap', { files: { 'app.yaml': `color: ${color}\n` } })
   updates.push(began)
   await over
-  // What the share has to tell of it would have come by then.
+  // All events of the share have come by the end of a refresh.
   await mirrored.refresh()
 }
 for (const inotify of watchers) inotify.close()

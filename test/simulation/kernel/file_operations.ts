@@ -18,14 +18,15 @@ import type { Inode } from './inode.ts'
 const { EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY } = constants.errno
 
 /**
- * A call under way. What is yielded is that something has been done that others can see, with more of it to come; or a directory that it waits for, since
- * another call holds it locked.
+ * A call under way. The call yields undefined when others can see a part of its work and more is to come. The
+ * call yields a directory when it waits for that directory, which another call holds locked.
  */
 export type Call = Generator<Inode | undefined, void>
 
 /**
- * The system calls that change files. The tree is changed first, and each event comes a step later: whoever looks up a name meanwhile is
- * ahead of the queue. Who lists the directory is not, for a call holds it locked until its events are queued (fs/namei.c).
+ * The system calls that change files. A call changes the tree first, and queues each event a step later: a
+ * caller that looks up a name meanwhile is ahead of the queue. A caller that lists the directory is not,
+ * because a call holds the directory locked until its events are queued (fs/namei.c).
  */
 export class FileOperations {
   readonly #tree: FileTree
@@ -48,7 +49,7 @@ export class FileOperations {
     yield* this.#append(parent, name, file)
   }
 
-  /** The same, without a write(2): an empty file. */
+  /** open(2) with O_CREAT and O_TRUNC, and close(2): an empty file. */
   *create(path: string): Call {
     const { parent, name, inode } = yield* this.#target(path)
     if (inode?.isDirectory) throw new Refused(EISDIR, path)
@@ -96,14 +97,15 @@ export class FileOperations {
     inode.isRemoved = true
     inode.ctime = this.#touch(parent)
     yield
-    // fsnotify_link_count, but for directories; d_delete_notify: the inode's own events are first, unless somebody has it open.
+    // fsnotify_link_count, which leaves directories out. Then d_delete_notify: the inode's own events come
+    // first, unless a descriptor of the inode is open.
     if (!inode.isDirectory) this.#notify(inode, IN_ATTRIB, '')
     this.#tree.reap(inode)
     this.#notify(parent, IN_DELETE | isDirBit(inode), name)
     this.#unlock(parent)
   }
 
-  /** chmod(2), by which the bits given are turned over; chown(2), utimes(2). */
+  /** chmod(2), which flips the given bits; chown(2), utimes(2). */
   *attrib(path: string, bits = 0): Call {
     const { parent, name, inode } = yield* this.#target(path)
     if (inode === undefined) throw new Refused(ENOENT, path)
@@ -113,7 +115,7 @@ export class FileOperations {
     yield* this.#notifyBoth(parent, name, inode, IN_ATTRIB | isDirBit(inode))
   }
 
-  /** rename(2): over what is there, if anything is. */
+  /** rename(2): replaces the target, if there is one. */
   *rename(from: string, to: string): Call {
     const [one, other] = yield* this.#unlocked(() => [this.#tree.place(from), this.#tree.place(to)])
     const moved = one.inode
@@ -135,7 +137,7 @@ export class FileOperations {
     yield
     yield* this.#tellOfMove(moved, one, other, target)
     this.#unlock(one.parent, other.parent)
-    // Its name's dentry goes with the call that put another in its place.
+    // The replaced inode's dentry goes last, with the rename itself.
     if (target !== undefined) this.#tree.reap(target)
   }
 
@@ -156,14 +158,14 @@ export class FileOperations {
     this.#unlock(one.parent, other.parent)
   }
 
-  // fsnotify_move.
+  // Queues the events of fsnotify_move.
   *#tellOfMove(moved: Inode, from: Place, to: Place, target: Inode | undefined): Call {
     const cookie = ++this.#cookie
     this.#notify(from.parent, IN_MOVED_FROM | isDirBit(moved), from.name, cookie)
     yield
     this.#notify(to.parent, IN_MOVED_TO | isDirBit(moved), to.name, cookie)
     yield
-    // Its link count.
+    // The link count of the replaced inode has changed.
     if (target !== undefined) this.#notify(target, IN_ATTRIB | isDirBit(target), '')
     this.#notify(moved, IN_MOVE_SELF, '')
   }
@@ -184,7 +186,10 @@ export class FileOperations {
     yield* this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
   }
 
-  /** vfs_write: the file is stamped before anything is written, and the event queued when all is. */
+  /**
+   * vfs_write: the kernel stamps the file before the first byte is written, and queues the event after the
+   * last one.
+   */
   *#write(parent: Inode, name: string, file: Inode, size?: number): Call {
     const startedAt = this.#tree.coarseNow
     this.#tree.write(file, size)
@@ -193,7 +198,10 @@ export class FileOperations {
     file.isSlowlyWritten = this.#tree.coarseNow - startedAt > CLOCK_SLACK_MS - TICK_MS
   }
 
-  /** fsnotify_handle_event: the directory hears of the name first, then what is watched itself. Another writer may have renamed it since it was opened. */
+  /**
+   * fsnotify_handle_event: the directory's watch gets the event first, with the name, and then the inode's
+   * own watch. Another writer may have renamed the file since this call opened it.
+   */
   *#notifyBoth(parent: Inode, name: string, inode: Inode, mask: number): Call {
     for (;;) {
       const place = parent.children.get(name) === inode ? { parent, name } : this.#placeOf(inode)
@@ -201,7 +209,7 @@ export class FileOperations {
         yield place.parent
         continue
       }
-      // What has no name any more is not spoken of: IN_EXCL_UNLINK.
+      // The kernel queues no event for a file without a name: IN_EXCL_UNLINK.
       if (place !== undefined) this.#notify(place.parent, mask, place.name)
       this.#notify(inode, mask, '')
       return
@@ -229,15 +237,18 @@ export class FileOperations {
   }
 
   /**
-   * Where a file is that a call is about. It waits for a rename under way, as its events do, though on Linux neither does: a write by the new name, of which
-   * the event is queued before those of the rename, is not played.
+   * Finds the file that a call is about. The call waits for a rename under way, as its events do. Linux waits
+   * for neither: a write by the new name, with its event queued before those of the rename, is not played.
    */
   *#target(path: string): Generator<Inode, FoundPlace> {
     const [found] = yield* this.#unlocked(() => [this.#tree.target(path)])
     return found
   }
 
-  /** Looks names up when nobody holds their directories locked, nor what has one of them: then a call may lock these itself. */
+  /**
+   * Looks names up when neither their directories nor the found inodes are locked, so that the caller may
+   * lock them.
+   */
   *#unlocked<Places extends readonly FoundPlace[]>(
     look: () => readonly [...Places],
   ): Generator<Inode, readonly [...Places]> {

@@ -7,7 +7,7 @@ import { Inode } from './inode.ts'
 const { ELOOP, ENOENT, ENOTDIR } = constants.errno
 const MAX_LINKS = 40
 
-/** Of the clock that files are stamped by: as CONFIG_HZ=100 has it, the coarsest there is. */
+/** The tick of the clock that stamps files, with CONFIG_HZ=100: the coarsest that Linux has. */
 export const TICK_MS = 10
 
 export const ROOT_INO = 2
@@ -21,19 +21,20 @@ export class Refused extends Error {
   }
 }
 
-/** Names and inodes, and what leads from a path to one. */
+/** Names and inodes, and the resolution of paths. */
 export class FileTree {
   readonly root: Inode
   readonly #coarseNow: () => number
   readonly #reusesInos: boolean
-  // Those of inodes that are gone.
+  // The inode numbers of deleted inodes, in ascending order.
   readonly #freeInos: number[] = []
   #nextIno = ROOT_INO
   #writes = 0
 
   /**
-   * @param coarseNow what files are stamped with, ms
-   * @param reusesInos the least free inode number is given away again, as ext4 does; else each is another, as on tmpfs
+   * @param coarseNow the clock that stamps files, ms
+   * @param reusesInos gives the least free inode number away again, as ext4 does; else each number is new, as
+   * on tmpfs
    */
   constructor(coarseNow: () => number, reusesInos = false) {
     this.#coarseNow = coarseNow
@@ -46,30 +47,33 @@ export class FileTree {
     return new Inode(ino, kind, this.#coarseNow(), target)
   }
 
-  /** ms. */
+  /** The time of the clock that stamps files, ms. */
   get coarseNow(): number {
     return this.#coarseNow()
   }
 
-  /** How many writes there have been. */
+  /** The number of writes to all files so far. */
   get writes(): number {
     return this.#writes
   }
 
-  /** What it holds is another from now on. */
+  /** Gives the file new content. */
   write(file: Inode, size?: number): void {
     file.version = ++this.#writes
-    // No two are of the same size: within one tick of the clock a poll has nothing else to tell them by.
+    // All sizes differ: within one tick of the clock a poll can tell two contents apart only by their size.
     file.size = size ?? 100 + file.version
     file.mtime = file.ctime = this.#coarseNow()
   }
 
-  /** What is at a path, by way of any symlinks but for a last one that is not to be followed. Throws Refused. */
+  /**
+   * Returns the inode that a path leads to. Follows symlinks, the last one only with `followLast`. Throws
+   * Refused.
+   */
   at(path: string, followLast = true): Inode {
     return this.resolve(path, followLast).inode
   }
 
-  /** The same, with the way there: the real path, and the links. Throws Refused. */
+  /** Does the same, and also returns the real path and the links on the way. Throws Refused. */
   resolve(path: string, followLast = true): Omit<Resolved, 'left'> & { inode: Inode } {
     const pending = components(path)
     const linkDirectories: string[] = []
@@ -95,7 +99,7 @@ export class FileTree {
     return { inode: here(), realPath: textOf(), linkDirectories, links }
   }
 
-  /** What a name in a directory stands for. Throws Refused. */
+  /** Returns the inode that a name in a directory stands for. Throws Refused. */
   child(directory: Inode, name: string): Inode {
     if (!directory.isDirectory) throw new Refused(ENOTDIR, name)
     const found = directory.children.get(name)
@@ -103,7 +107,7 @@ export class FileTree {
     return found
   }
 
-  /** The directory that a path's last name is in, and what has that name. Throws Refused. */
+  /** Returns the directory of a path's last name, the name and its inode, if any. Throws Refused. */
   place(path: string): { parent: Inode; name: string; inode: Inode | undefined } {
     const end = path.lastIndexOf('/')
     const parent = this.at(path.slice(0, end))
@@ -112,7 +116,10 @@ export class FileTree {
     return { parent, name, inode: parent.children.get(name) }
   }
 
-  /** The same for a call that follows a last symlink: where that leads. Throws Refused. */
+  /**
+   * Does the same for a call that follows a last symlink: returns the place that the symlink leads to. Throws
+   * Refused.
+   */
   target(path: string): { parent: Inode; name: string; inode: Inode | undefined } {
     const at = this.place(path)
     return at.inode?.kind === 'symlink' ? this.place(this.resolve(path).realPath) : at
@@ -128,7 +135,9 @@ export class FileTree {
     this.reap(inode)
   }
 
-  /** With its last name and its last descriptor an inode goes, and its marks with it (fsnotify_inoderemove). */
+  /**
+   * Drops an inode and its marks once the inode has neither a name nor a descriptor (fsnotify_inoderemove).
+   */
   reap(inode: Inode): void {
     if (!inode.isRemoved || inode.descriptors > 0) return
     this.#free(inode)
@@ -138,7 +147,7 @@ export class FileTree {
     }
   }
 
-  /** Once: it may be closed again by who had it open before. */
+  /** Frees the number once: a caller that had the inode open may close the inode after this. */
   #free(inode: Inode): void {
     if (!this.#reusesInos || inode.isGone) return
     inode.isGone = true
@@ -146,7 +155,7 @@ export class FileTree {
     this.#freeInos.splice(length, 0, inode.ino)
   }
 
-  /** All that lies below a directory, by path; nothing is followed. */
+  /** Yields all inodes below a directory with their paths. Follows no symlink. */
   *below(path: string, directory = this.at(path)): Generator<[path: string, inode: Inode]> {
     for (const [name, inode] of directory.children) {
       yield [`${path}/${name}`, inode]

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../src/index.ts'
 import type { InotifyGroup, Mark } from './inotify_group.ts'
 
-/** A file, directory or symlink, whatever its name is. */
+/** A file, directory or symlink, without a name. */
 export class Inode {
   readonly ino: number
   readonly kind: Kind
@@ -11,20 +11,23 @@ export class Inode {
   ctime: number
   mode: number
   size = 0
-  /** The number of the last write to it, counted over all files; 0: never written. */
+  /** The number of the last write to this file, counted over all files; 0: never written. */
   version = 0
-  /** A write to it took longer than the engine allows for between the time that it leaves and its event: no recovery can find that (docs/semantics.md, "Limits of `watch()`"). */
+  /**
+   * A write took longer than the engine allows for between the file's time stamp and the event. No recovery
+   * can find such a write (docs/semantics.md, "Limits of `watch()`").
+   */
   isSlowlyWritten = false
-  /** What a symlink says. */
+  /** The text of a symlink. */
   readonly target: string
   readonly children = new Map<string, Inode>()
-  /** No name is left. Descriptors may be: until they are closed, its watches stay. */
+  /** The last name is gone. The watches stay until the last descriptor is closed. */
   isRemoved = false
-  /** Its number is another's to have. */
+  /** Another inode may have the number. */
   isGone = false
-  /** How many descriptors are open of it. */
+  /** The number of open descriptors. */
   descriptors = 0
-  /** A call that changes its names is under way: getdents(2) waits for it. */
+  /** A call that changes names in this directory is under way: getdents(2) waits for the call. */
   isLocked = false
   readonly marks = new Map<InotifyGroup, Mark>()
 

@@ -11,30 +11,33 @@ import type { Inode } from './inode.ts'
 
 const { EINVAL, ENOSPC, ENOTDIR } = constants.errno
 
-// Below it are the numbers of barriers.
+// Barriers have numbers below this one.
 const NO_BARRIER = -4096
 
-/** One watch: of an inode, and so wherever that is renamed to. */
+/** One watch. A watch follows its inode through renames. */
 export interface Mark {
   readonly wd: number
   mask: number
   readonly inode: Inode
 }
 
-/** An inotify instance as the kernel has it (fs/notify/notification.c, fs/notify/inotify): marks, and a queue with a bound. */
+/**
+ * An inotify instance like the kernel's (fs/notify/notification.c, fs/notify/inotify): marks, and a queue
+ * with a bound.
+ */
 export class InotifyGroup {
   readonly #queue: InotifyEvent[] = []
   readonly #marks = new Map<number, Mark>()
   readonly #maxEvents: number
   readonly #maxWatches: number
   #nextWd = 1
-  // The addon's: places in the stream of events.
+  // The addon's barriers: places in the stream of events.
   #barriers: InotifyEvent[] = []
   #lastBarrier = NO_BARRIER
-  // As if others filled the queue all the time.
+  // Behaves as if other events filled the queue all the time.
   #isFull = false
 
-  /** @param maxWatches how many it may have at once: fs.inotify.max_user_watches */
+  /** @param maxWatches the most watches at a time: fs.inotify.max_user_watches */
   constructor(maxEvents: number, maxWatches = Number.POSITIVE_INFINITY) {
     this.#maxEvents = maxEvents
     this.#maxWatches = maxWatches
@@ -71,37 +74,38 @@ export class InotifyGroup {
     return 0
   }
 
-  /** A mark goes, by itself or by {@link remove}. */
+  /** Drops a mark, for the kernel or for {@link remove}. */
   drop(mark: Mark): void {
     this.#push({ wd: mark.wd, mask: IN_IGNORED, cookie: 0, name: '' })
     this.#marks.delete(mark.wd)
     mark.inode.marks.delete(this)
   }
 
-  /** Something happened to what a mark is of, or to a name in it. */
+  /** Queues an event of the mark's inode, or of a name in the inode. */
   notify({ wd, mask: asked }: Mark, mask: number, cookie: number, name: string): void {
     if (asked & mask & IN_ALL_EVENTS) this.#push({ wd, mask, cookie, name })
   }
 
-  /** Behind all that is queued, as native/queue/event_queue.h has it. Its number. */
+  /** Queues a barrier behind all events, like native/queue/event_queue.h. Returns the barrier's number. */
   barrier(): number {
     this.#barriers.push({ wd: --this.#lastBarrier, mask: IN_IGNORED, cookie: 0, name: '' })
     return this.#lastBarrier
   }
 
-  /** What happens meanwhile is lost: others fill the queue as fast as it is read. */
+  /** Loses all events of `run`, as when others fill the queue as fast as the queue is read. */
   loseAll(run: () => void): void {
     this.#isFull = true
     run()
     this.#isFull = false
   }
 
-  /** read(2) of all that there is, which meets all barriers. */
+  /** Reads the whole queue, as one read(2) would. All barriers are met. */
   read(): InotifyEvent[] {
     return [...this.#queue.splice(0), ...this.#barriers.splice(0)]
   }
 
-  // fsnotify_insert_event: that it is full is asked before what could be merged, and there is one IN_Q_OVERFLOW at a time.
+  // fsnotify_insert_event: the kernel checks for a full queue before it tries to merge. One IN_Q_OVERFLOW is
+  // queued at a time.
   #push(event: InotifyEvent): void {
     const last = this.#queue.at(-1)
     if (this.#isFull || this.#queue.length >= this.#maxEvents) {
@@ -111,7 +115,7 @@ export class InotifyGroup {
   }
 }
 
-// event_compare: whatever the cookie is.
+// event_compare: ignores the cookie.
 function isMerged(last: InotifyEvent, event: InotifyEvent): boolean {
   return (
     !(last.mask & IN_IGNORED) && last.mask === event.mask && last.wd === event.wd && last.name === event.name

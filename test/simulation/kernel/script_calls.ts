@@ -3,7 +3,7 @@ import type { Word } from '../../scripts/words.ts'
 import type { Call, FileOperations } from './file_operations.ts'
 import { type FileTree, Refused } from './file_tree.ts'
 
-/** Why a script's step is not played on the simulated kernel. */
+/** Returns the reason why a script's step is not played on the simulated kernel, or undefined. */
 export function obstacleOf({ operation, given: { flags, words } }: Step): string | undefined {
   const name = operation.usage.split(' ')[0] as string
   if (['whiteout', 'tmpfile', 'open', 'close'].includes(name)) return name

@@ -3,14 +3,16 @@ import { inTask } from './player.ts'
 import type { Scenario } from './scenario.ts'
 import { shrink, wayOf } from './shrink.ts'
 
-/** A scenario and what was wrong with it when it was played. */
+/** A scenario, and its faults when it was played. */
 export type Played = [scenario: Scenario, wrong: readonly string[]]
 
-// So many are played in one task of the event loop: the test runner is to hear of us now and then.
+// The number of scenarios in one task of the event loop: the test runner must hear of this process now and
+// then.
 const PLAYED_AT_ONCE = 50
 
 /**
- * Plays so many. Throws an Error if any went wrong: how many, in what way, and the first of them shrunk and in words.
+ * Plays up to `most` scenarios. Throws an Error if any went wrong: with the number and the kinds of faults,
+ * and the first scenario shrunk and in words.
  */
 export async function campaign(scenarios: Iterator<Played>, most: number): Promise<void> {
   const ways = new Map<string, number>()

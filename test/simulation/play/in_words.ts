@@ -5,10 +5,10 @@ import { encode } from './schedule.ts'
 
 const MOST_LINES = 20
 const LONGEST_LINE = 160
-// Of one turn.
+// The most steps that are shown of one turn.
 const MOST_STEPS = 5
 
-/** A scenario that fails, for people, in at most 20 lines; and how it is played again. */
+/** Describes a failing scenario for people, in at most 20 lines, with the command that plays it again. */
 export function inWords(scenario: Scenario): string {
   const outcome = play(scenario, true)
   const head = [
@@ -22,7 +22,7 @@ export function inWords(scenario: Scenario): string {
   return [...head.map(cut), ...told.map(cut), `SCHEDULE='${encode(scenario)}'`].join('\n')
 }
 
-/** All of it, whatever it takes. */
+/** Describes the whole scenario, however long. */
 export function wholeStory(scenario: Scenario): string {
   const { wrong, story } = play(scenario, true)
   return [...story.map(({ who, what }) => `${who}: ${what}`), ...wrong.map((each) => `WRONG: ${each}`)].join(
@@ -61,7 +61,7 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
   ].join(', ')
 }
 
-/** What one does in one go is a line. */
+/** Joins consecutive steps of one actor to a line. */
 function storyInLines({ story }: Outcome): string[] {
   const turns: Array<{ who: string; whats: string[] }> = []
   for (const { who, what } of story) {
@@ -72,7 +72,7 @@ function storyInLines({ story }: Outcome): string[] {
   return turns.map(({ who, whats }) => `${who}: ${abridged(whats).join('; ')}`)
 }
 
-// What was done last is what others come behind.
+// Keeps the last steps: the next actor's line depends on them.
 function abridged(whats: readonly string[]): readonly string[] {
   const left = whats.length - MOST_STEPS
   return left > 1 ? [whats[0] ?? '', `${left} steps more`, ...whats.slice(left + 1)] : whats

@@ -4,12 +4,15 @@ import { Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
 import { MOST_LINKS, NESTED, ROOT, type Settings, SIBLING } from './scenario.ts'
 
-/** What a consumer has of one path. */
+/** The consumer's knowledge of one path. */
 interface Known {
   kind: Kind
-  /** The file that it was, or led to, when all was compared last; undefined: none, or it was told of since. */
+  /**
+   * The file at the path, or the file that the link leads to, at the last comparison. Undefined: there was
+   * none, or a change has been told since.
+   */
   file: Inode | undefined
-  /** How many writes there had been when it was told that this one holds something else. */
+  /** The number of writes to all files when a new content was last told of this path. */
   seen: number
 }
 
@@ -18,8 +21,9 @@ type Names = Map<string, Known>
 const isWithin = (path: string, above: string) => path === above || path.startsWith(`${above}/`)
 
 /**
- * A consumer that knows nothing but the changes, each applied alone to a plain map that refuses what does not fit; held against the tree.
- * What no change says is held back until {@link judge}.
+ * A consumer that knows only the changes. The judge applies each change alone to a plain map that refuses
+ * changes that do not fit, and compares the map with the tree. Differences without a change are kept until
+ * {@link judge}.
  */
 export class Judge {
   readonly #tree: FileTree
@@ -35,15 +39,15 @@ export class Judge {
   readonly #rootStays: boolean
   readonly #entries: (() => Iterable<Entry>) | undefined
   #names: Names = new Map()
-  // The roots of which an overflow has been told, and not yet that it is over.
+  // The roots with an overflow and no `recovered` yet.
   readonly #overflown = new Set<string>()
   #isLost = false
   #isNestedLost = false
   #misfits: string[] = []
 
   /**
-   * @param rootStays nobody moves the root or removes it
-   * @param entries what the watcher says is there: what it has told, or that is wrong
+   * @param rootStays no operation moves or removes the root
+   * @param entries the watcher's entries(), which must equal the told changes
    */
   constructor(
     tree: FileTree,
@@ -74,11 +78,12 @@ export class Judge {
     this.#hasNestedRoot = nesting !== ''
     this.#nesting = nesting
     this.#hasSibling = sibling
-    // Entries of roots that come and go are told or not as the roots lie; before ready there are none.
+    // With nested roots, the entries that the watcher tells depend on which roots stand; before ready there
+    // are no entries.
     this.#isLookedAtAmid = nesting === '' && start !== 'now'
-    // All that is there is told.
+    // The consumer knows all that is there at the start.
     if (start !== 'amid') this.#learn()
-    // What is outside is told when the outer one is added.
+    // The watcher tells the entries outside the inner root when the outer root is added.
     if (nesting === 'outer added') this.#forget((path) => !path.startsWith(`${NESTED}/`))
   }
 
@@ -86,7 +91,7 @@ export class Judge {
     for (const change of changes) this.#apply(change)
   }
 
-  /** Where what the watcher says is there is ahead of what it has told, or behind it. It may be so at no moment. */
+  /** Compares entries() with the changes told so far. Both must agree at every moment. */
   amid(): string[] {
     if (!this.#isLookedAtAmid || this.#entries === undefined || this.#isLost || this.#isNestedLost) return []
     const shown = new Set([...this.#entries()].map(({ path }) => path))
@@ -98,11 +103,11 @@ export class Judge {
     ]
   }
 
-  /** What is wrong, in a few lines; none if nothing is. */
+  /** Returns the faults in a few lines, or an empty array. */
   judge(): string[] {
     const wrong = this.#misfits
     this.#misfits = []
-    // One that was removed meanwhile tells nothing any more.
+    // A root that was removed meanwhile tells nothing more.
     if (this.#nesting === 'inner removed') {
       this.#overflown.delete(NESTED)
       this.#hasNestedRoot = false
@@ -122,7 +127,7 @@ export class Judge {
       const isOutside = (path: string) => !path.startsWith(`${NESTED}/`)
       this.#forget(isOutside)
       for (const path of there.keys()) if (isOutside(path)) there.delete(path)
-      // One that is not there when it is added is not told to be lost.
+      // The watcher does not emit `lost` for a root that is missing when the root is added.
     } else if (this.#isLost !== (there === undefined) && this.#nesting !== 'outer added')
       wrong.push(this.#isLost ? 'lost is told of a root that is there' : 'the root is lost: not told')
     if (there === undefined || (this.#isLost && this.#nesting !== 'outer removed')) return wrong
@@ -148,7 +153,7 @@ export class Judge {
     switch (change.type) {
       case 'create':
         if (this.#names.has(path)) this.#refuse(change, 'is there')
-        // What is in the inner root was told before the outer one was added.
+        // The inner root itself was told before the outer root was added.
         if (path !== NESTED || this.#nesting !== 'outer added') this.#take(path)
         this.#names.set(path, { kind: change.kind, file: undefined, seen })
         this.#expectParent(path, change)
@@ -178,9 +183,9 @@ export class Judge {
         return
       case 'lost':
       case 'restored':
-        // An overflow is over with the root that it is of.
+        // An overflow ends with the root that it is of.
         this.#overflown.delete(path)
-        // What a nested root covers, the other does as well.
+        // The inner root may be missing where the outer root is present.
         if (this.#rootStays && (this.#hasSibling || path === ROOT)) this.#refuse(change, 'never went')
         else if (path === ROOT) this.#isLost = change.type === 'lost'
         else this.#isNestedLost = change.type === 'lost'
@@ -200,7 +205,7 @@ export class Judge {
     if (!replaced && displaced.size > 0) this.#refuse(change, 'has a name that is taken')
     this.#put(path, moved)
     const known = this.#learnKind(path, kind, change)
-    // What is wrong with it is said once.
+    // A misfit is reported once.
     if (known === undefined) this.#names.set(path, { kind, file: undefined, seen: this.#tree.writes })
     this.#expectParent(path, change)
   }
@@ -218,7 +223,10 @@ export class Judge {
     this.#learnKind(other, change.otherKind, change)
   }
 
-  /** What was gone before anybody could look at it was told as a file, unless its event said that it is a directory. */
+  /**
+   * Sets the kind of a known path. An entry that was deleted before the watcher could stat it was told as a
+   * file, unless its event had IN_ISDIR.
+   */
   #learnKind(path: string, kind: Kind, change: Change): Known | undefined {
     const known = this.#names.get(path)
     if (known === undefined) this.#refuse(change, 'is not there')
@@ -232,7 +240,10 @@ export class Judge {
     for (const [rest, known] of names) this.#names.set(path + rest, known)
   }
 
-  /** What is at a path, and below it unless that is told as well, relative to it; it goes. */
+  /**
+   * Removes a path from the map, and the entries below it unless the watcher tells those one by one. Returns
+   * all that was removed, with relative paths.
+   */
   #take(path: string): Names {
     const taken: Names = new Map()
     for (const [other, known] of this.#names) {
@@ -245,7 +256,7 @@ export class Judge {
 
   #expectParent(path: string, change: Change): void {
     const parent = path.slice(0, path.lastIndexOf('/'))
-    // What is in the inner root may be told before the outer one tells that a directory is there.
+    // The watcher may tell entries of the inner root before the outer root tells the directory itself.
     if (parent === NESTED && this.#nesting !== '') return
     if (parent === SIBLING && this.#hasSibling) return
     if (parent !== ROOT && this.#names.get(parent)?.kind !== 'directory')
@@ -260,7 +271,7 @@ export class Judge {
     for (const path of this.#names.keys()) if (isForgotten(path)) this.#names.delete(path)
   }
 
-  /** All is known as it is. */
+  /** Takes the tree as it is for known. */
   #learn(): void {
     const there = this.#visible()
     if (there === undefined) return
@@ -274,13 +285,13 @@ export class Judge {
     const root = this.#at(ROOT)
     if (root === undefined || !root.isDirectory) return undefined
     this.#descend(ROOT, root, [this.#tree.root, root], found)
-    // It stays where it is.
+    // No operation moves the sibling.
     const sibling = this.#hasSibling ? this.#tree.at(SIBLING) : undefined
     if (sibling !== undefined) this.#descend(SIBLING, sibling, [this.#tree.root, sibling], found)
     return found
   }
 
-  /** @param links how many have been followed on the way */
+  /** @param links the number of links that were followed on the way */
   #descend(
     path: string,
     directory: Inode,
@@ -292,11 +303,12 @@ export class Judge {
       const entry = `${path}/${name}`
       if (name === this.#ignored || this.#isTooDeep(entry)) continue
       const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
-      // A link to a directory that it lies in leads round in a circle, and is a link. What is a directory itself may lie in one by a link.
+      // A link to a directory above itself would lead round in a circle, and is told as a link. A plain
+      // directory may lie below itself by way of a link.
       const isLink = inode.kind === 'symlink'
       const isCircle = isLink && target !== undefined && above.includes(target)
       const isEntered = target?.isDirectory === true && !isCircle && !(isLink && links === MOST_LINKS)
-      // A link to a file is a link, and holds what that holds.
+      // A link to a file is told as a link with the file's content.
       found.set(entry, {
         kind: isEntered ? 'directory' : inode.kind,
         file: target?.kind === 'file' ? target : undefined,
@@ -305,7 +317,7 @@ export class Judge {
     }
   }
 
-  /** Each root counts from itself. */
+  /** Counts the depth of each root from that root. */
   #isTooDeep(path: string): boolean {
     const isInNested = this.#hasNestedRoot && path.startsWith(`${NESTED}/`)
     const root = [SIBLING, ROOT].find((each) => path.startsWith(`${each}/`)) as string
@@ -325,11 +337,11 @@ export class Judge {
 
 interface Seen {
   kind: Kind
-  /** What it holds: a file. */
+  /** The file itself, or the file that a link leads to. */
   file: Inode | undefined
 }
 
-/** What a watcher says is there, but for its roots, held against what is. */
+/** Compares the entries of a watcher, without its roots, with the tree. */
 function compareEntries(entries: Iterable<Entry>, there: ReadonlyMap<string, Seen>): string[] {
   const wrong: string[] = []
   const listed = new Map<string, Kind>()

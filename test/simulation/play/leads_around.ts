@@ -5,9 +5,11 @@ import { callsOf } from './operation.ts'
 import { MOST_LINKS, NESTED, type Scenario, TREES } from './scenario.ts'
 
 /**
- * Whether one of two nested roots follows a link at which the other ends: both end at a link to a directory that it lies in, but where the path of the inner
- * root is a link, what is behind it lies in the outer root for that one, and in what the kernel's `..` leads to for the inner one. What is to be told then
- * depends on which of the two has told of the link before, which the judge does not know. Likewise where a link is one too many for the outer root alone.
+ * Returns if one of two nested roots follows a link at which the other one ends. Both end at a link to a
+ * directory that the link lies in. Where the inner root's path is a link, the two disagree about the
+ * directories above: the outer root goes by its own path, the inner root by the kernel's `..`. The right
+ * changes then depend on which root told the link first, which the judge does not know. The same holds where
+ * a link is one too many for the outer root alone.
  */
 export function leadsAround(tree: FileTree): boolean {
   const nested = resolved(tree, NESTED)
@@ -22,11 +24,12 @@ export function leadsAround(tree: FileTree): boolean {
 type Way = readonly Inode[]
 
 /**
- * Whether the two part at a link in a directory, or in what it leads to.
+ * Returns if the two roots disagree at a link in a directory or below.
  *
- * @param passed the directories on the way there from the inner root on, which are the same for both; the last one is meant
- * @param ways what the inner root lies in: for the one, and for the other
- * @param links likewise, how many have been followed on the way
+ * @param passed the directories from the inner root to this one, the last of them; they are the same for both
+ * roots
+ * @param ways the directories above the inner root: for the outer root, and for the inner one
+ * @param links the number of links followed on the way: for the outer root, and for the inner one
  */
 function partsAt(
   tree: FileTree,
@@ -53,7 +56,7 @@ function partsAt(
   return false
 }
 
-/** From the file system's root on. */
+/** Returns the directories above a path, the file system's root first. */
 function directoriesAbove(tree: FileTree, path: string): Inode[] {
   const names = path.split('/').slice(1, -1)
   return [tree.root, ...names.map((_, i) => tree.at(`/${names.slice(0, i + 1).join('/')}`))]
@@ -68,7 +71,7 @@ function resolved(tree: FileTree, path: string): { inode: Inode; realPath: strin
   }
 }
 
-/** Whether it does so at some time. */
+/** Returns if a link leads around, in the sense of {@link leadsAround}, after any of the operations. */
 export function everLeadsAround({ settings, tree: before, operations }: Scenario): boolean {
   if (settings.nesting === '') return false
   const tree = new FileTree(() => 0)

@@ -1,14 +1,14 @@
 import type { Call, FileOperations } from '../kernel/file_operations.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 
-/** What the writer does. Paths are absolute. */
+/** One operation of the writer. Paths are absolute. */
 export type Operation =
   | { type: 'create' | 'write' | 'append' | 'mkdir' | 'remove' | 'chmod' | 'touch'; path: string }
   | { type: 'rename' | 'exchange'; path: string; other: string }
-  // 'swap': another link is made and renamed over this one.
+  // 'swap': makes another link and renames it over this one.
   | { type: 'symlink' | 'swap'; path: string; target: string }
 
-/** The system calls that an operation is made of. */
+/** Yields the system calls of an operation. */
 export function* callsOf(operation: Operation, files: FileOperations, tree: FileTree): Call {
   const { type, path } = operation
   switch (type) {

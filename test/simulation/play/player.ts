@@ -8,26 +8,26 @@ import { callsOf, type Operation } from './operation.ts'
 import { ERRORS, NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 import { runAll, Writer } from './writer.ts'
 
-// A simulated world moves in microtasks alone, and an import takes more.
+// A simulated world moves in microtasks alone, and an import takes more than microtasks.
 provideEngine(openEngine)
 
 const MOST_STEPS = 20_000
-// More than any walk takes.
+// More steps than any walk takes.
 const ALL_STEPS = 1000
 const READY = 'ready'
 
-/** What is watched could not be opened at the beginning, which ends it. */
+/** The watcher could not open its root at the start, which ends the scenario. */
 class NotBegun extends Error {}
 
-/** What became of a scenario. */
+/** The result of a played scenario. */
 export interface Outcome {
-  /** What is wrong; none: nothing. */
+  /** The faults; empty if there are none. */
   wrong: string[]
-  /** How many steps there were to choose from, up to the first sync(). */
+  /** The number of steps with a choice, up to the first sync(). */
   steps: number
-  /** Who could go on at each of them, in the order of the choices. */
+  /** The actors that could go on at each step, in the order of the choices. */
   options: Array<readonly string[]>
-  /** Who did what, and what was told. Only where it was asked for. */
+  /** The steps of all actors, and the changes told. Empty unless the caller asked for a story. */
   story: Array<{ who: string; what: string }>
 }
 
@@ -47,13 +47,13 @@ export class Player {
   #writers: readonly Writer[] = []
   #regroup: () => Promise<void> | undefined = () => undefined
   #sync: () => Promise<void> = async () => {}
-  // What was asked for while the writer was at work.
+  // The calls of the user that were made while the writer was at work.
   readonly #asked: Array<{ what: string; done: Promise<void> }> = []
   #last = 'writer'
   #judge: Judge | undefined
   #hasEnded = false
 
-  /** @param isTold whether the outcome has a story */
+  /** @param isTold the outcome gets a story */
   constructor(scenario: Scenario, isTold = false) {
     this.#scenario = scenario
     this.#isTold = isTold
@@ -94,7 +94,7 @@ export class Player {
       settings
     const depth = settings.depth || Number.POSITIVE_INFINITY
     const ignore = ignored === '' ? [] : [`**/${ignored}`]
-    // What a root that is added brings with it is told.
+    // With `initial`, an added root emits its entries.
     const initial = nesting === 'outer added' || start === 'amid'
     const watched = { recursive: true, depth, expand, followSymlinks, ignore, initial }
     const options = { ...watched, backend: 'auto', ...(settle !== 'save' && { settle }) } as const
@@ -120,7 +120,7 @@ export class Player {
         if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)
       }
-      // A server that fails cannot say whether a root is there.
+      // A server that fails cannot tell if a root is there.
       const isServers = settings.fails > 0 && (settings.failsBy === 'EIO' || settings.failsBy === 'ESTALE')
       const moves = (operation: Operation) =>
         operation.path === ROOT || ('other' in operation && operation.other === ROOT)
@@ -133,7 +133,7 @@ export class Player {
       if (isPatient) this.#untilQuiet(true)
       else while (this.#writers.some(({ isDone }) => !isDone)) this.#step(true)
       for (const { what, done } of this.#asked) this.#until(done, what, true)
-      // What fails is told as an error, and nothing else is promised for as long.
+      // Failing opens are told as errors, and the watcher promises nothing else until they are over.
       const { isOver } = this.#world.failures
       this.#until(watcher.sync(), 'sync()', true)
       if (isOver) this.#outcome.wrong.push(...this.#judge.judge())
@@ -156,7 +156,7 @@ export class Player {
     return this.#outcome
   }
 
-  /** As a user does who is told that it cannot be opened now. */
+  /** Adds the root, and tries again for as long as the provoked errors last, as a user would. */
   async #untilAdded(watcher: Watcher): Promise<void> {
     try {
       await watcher.add(ROOT)
@@ -187,17 +187,17 @@ export class Player {
     if (!isProvoked) throw new Error(`${what} rejects: ${result.error}`)
   }
 
-  /** Until there is nothing to do but to wait for a time to come. */
+  /** Steps until only timers are left. */
   #untilQuiet(isChosen: boolean): void {
     drain()
     for (let i = 0; this.#step(isChosen, 'timer'); i++)
       if (i > MOST_STEPS) throw new Error('it does not become quiet')
   }
 
-  /** One step of somebody's; false: nobody can go on. */
+  /** Makes one step of one actor. Returns false if no actor can go on. */
   #step(isChosen: boolean, unless = ''): boolean {
     let able = this.#actors.filter((each) => each.who !== unless && each.canStep())
-    // Time goes by as steps are made. It goes faster only when nobody has anything to do.
+    // Time goes by as steps are made. Timers fire early only when no other actor can go on.
     if (able.length > 1 && this.#world.clock.wait > 0) able = able.filter(({ who }) => who !== 'timer')
     const [first] = able
     if (first === undefined) return false
@@ -219,7 +219,7 @@ export class Player {
     return true
   }
 
-  /** They take turns with one list. */
+  /** Returns the writers, which share one list of operations. */
   #writersOf(operations: readonly Operation[]): Writer[] {
     const { settings } = this.#scenario
     if (operations.length === 0) this.#ask('add() or remove()', this.#regroup())
@@ -233,14 +233,14 @@ export class Player {
 
   #ask(what: string, done: Promise<void> | undefined): void {
     if (done === undefined) return
-    // It is waited for later, and may reject before that.
+    // #until() awaits the promise later, and the promise may reject before that.
     done.catch(() => {})
     this.#asked.push({ what, done })
   }
 
   #perform(operation: Operation): void {
     runAll(callsOf(operation, this.#world.files, this.#world.tree))
-    // What is there before is old.
+    // The files of the initial tree are old.
     this.#world.clock.pass(1000)
   }
 
@@ -276,7 +276,10 @@ export class Player {
   }
 }
 
-/** Plays a scenario: within a task of the event loop, which all the engine's promises are settled in. See {@link inTask}. */
+/**
+ * Plays a scenario within one task of the event loop, in which all promises of the engine are settled. See
+ * {@link inTask}.
+ */
 export function play(scenario: Scenario, isTold = false): Outcome {
   return new Player(scenario, isTold).play()
 }
@@ -288,7 +291,10 @@ function rootsOf({ nesting, sibling }: Settings): string[] {
   return nesting === 'inner first' ? [NESTED, ROOT] : [ROOT, NESTED]
 }
 
-/** Runs what plays scenarios, where microtasks can be run from: in one, they wait for it to end. */
+/**
+ * Runs a function that plays scenarios in a task of its own. Within a microtask, no other microtask could run
+ * before the function's end.
+ */
 export function inTask<T>(run: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     setImmediate(() => {
@@ -303,7 +309,8 @@ export function inTask<T>(run: () => T): Promise<T> {
 
 const ticks = process as NodeJS.Process & { _tickCallback(): void }
 
-// All that the engine can do by itself. A turn of the event loop does the same and takes thirty times as long.
+// Runs all microtasks, and so everything that the engine can do by itself. A turn of the event loop does the
+// same and takes thirty times as long.
 function drain(): void {
   ticks._tickCallback()
 }

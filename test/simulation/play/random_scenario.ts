@@ -5,7 +5,7 @@ import { leadsAround } from './leads_around.ts'
 import { callsOf, type Operation } from './operation.ts'
 import { NESTED, NESTINGS, ORDINARY, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 
-// The root goes, and is there again: itself, or another.
+// The root goes, and comes back as the same directory or as another one.
 const ROOT_MOVES: readonly Operation[] = [
   { type: 'rename', path: ROOT, other: '/s' },
   { type: 'rename', path: '/s', other: ROOT },
@@ -15,7 +15,7 @@ const ROOT_MOVES: readonly Operation[] = [
   { type: 'remove', path: ROOT },
 ]
 
-// The same with the one that lies in it; and now and then both.
+// The inner root goes and comes back, and now and then both roots do.
 const NESTED_MOVES: readonly Operation[] = [
   ...[`${ROOT}/n`, '/s'].flatMap((other): Operation[] => [
     { type: 'rename', path: NESTED, other },
@@ -29,7 +29,7 @@ const NESTED_MOVES: readonly Operation[] = [
   { type: 'rename', path: '/r', other: ROOT },
 ]
 
-// Its path is a link.
+// The inner root's path becomes a link.
 const NESTED_LINKS: readonly Operation[] = [
   { type: 'exchange', path: NESTED, other: `${ROOT}/k` },
   { type: 'exchange', path: NESTED, other: `${ROOT}/l` },
@@ -39,14 +39,14 @@ const NESTED_LINKS: readonly Operation[] = [
 
 type Random = (n: number) => number
 
-// Now and then there are more: what is told wrong of one name may take a dozen operations before it shows.
+// Now and then there are 30: a fault may take a dozen operations on one name before it shows.
 const MOST_OPERATIONS = [8, 8, 8, 30] as const
 const CHOICES_AN_OPERATION = 40
 const NAMES = ['n', 'm', 'f', 'g', 'd'] as const
 const OUTSIDE = SIBLING
 const FAR = '/far'
 
-/** What random schedules are about. */
+/** The subjects of random schedules. */
 export const SUBJECTS = [
   'events',
   'polls',
@@ -87,7 +87,7 @@ const isInSameTurn = (subject: Subject) => subject.startsWith('same turn')
 const hasTwoRoots = (subject: Subject) => subject === 'two roots'
 const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 
-/** The scenario with this number. */
+/** Returns the scenario of a seed. */
 export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
   const tree = treeFrom(random, subject)
@@ -95,7 +95,7 @@ export function scenarioFrom(seed: number, subject: Subject): Scenario {
     1 + random(subject === 'directories' ? pick(random, [8, 30, 120]) : pick(random, MOST_OPERATIONS))
   const operations = operationsFrom(random, TREES[tree], count, subject)
   const settings = settingsFrom(random, subject, operations.length)
-  // From a choice now and then to one at nearly each step.
+  // The choices are rare in some scenarios, and made at nearly each step in others.
   const rarity = pick(random, [2, 4, 10, 30])
   const choices = Array.from({ length: CHOICES_AN_OPERATION * (1 + operations.length) }, () =>
     random(rarity) === 0 ? 1 + random(6) : 0,
@@ -113,7 +113,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
   return {
     source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
-    // Such an operation is done in one go.
+    // An operation whose events are lost is done in one step.
     lost: writers === 1 && random(3) === 0 ? 1 + random(3) : 0,
     watches:
       subject.endsWith('few watches') ||
@@ -205,7 +205,7 @@ function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   return hasLinks(subject) && random(4) === 0 ? 'poll' : 'inotify'
 }
 
-/** Operations that the kernel refuses none of. */
+/** Returns random operations that the kernel does not refuse. */
 export function operationsFrom(
   random: Random,
   before: readonly Operation[],
@@ -268,7 +268,8 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
     case 0:
     case 1: {
       const path = somewhere()
-      // One that is there is truncated: twice in a tick of the clock, which no poll can tell from once.
+      // `create` would truncate an existing file twice in a tick of the clock. A poll cannot tell two changes
+      // in a tick from one.
       const isThere = all.some((each) => each.path === path)
       return { type: random(2) === 0 || isThere ? 'write' : 'create', path }
     }

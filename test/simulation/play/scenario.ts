@@ -2,19 +2,24 @@ import { constants } from 'node:os'
 import type { Backend } from '../../../src/mounts/filesystems.ts'
 import type { Operation } from './operation.ts'
 
-/** What is watched. */
+/** The root. */
 export const ROOT = '/t'
 
-/** What is watched as well, if roots are nested. */
+/** The second root, if roots are nested. */
 export const NESTED = '/t/b'
 
-/** What is watched as well, if the root has a sibling. */
+/** The second root, if the root has a sibling. */
 export const SIBLING = '/out'
 
-/** So many symlinks are followed on the way from a root to a directory: the next one is a link. */
+/**
+ * The most symlinks that are followed on the way from a root to a directory. The next link is told as a link.
+ */
 export const MOST_LINKS = 3
 
-/** The order in which the two are watched from the beginning; or which of them is added or removed when half of the operations have been done. */
+/**
+ * The order in which the two roots are watched from the start, or the root that is added or removed after
+ * half of the operations.
+ */
 export const NESTINGS = [
   'outer first',
   'inner first',
@@ -23,16 +28,19 @@ export const NESTINGS = [
   'inner removed',
 ] as const
 
-/** All of a schedule: it plays the same each time. */
+/** A whole schedule, which plays the same each time. */
 export interface Scenario {
   settings: Settings
   tree: keyof typeof TREES
   operations: readonly Operation[]
-  /** At each step, which of those who could go on goes on: 0 for the one who went last, if it can. Behind the end all are 0. */
+  /**
+   * The actor that goes on at each step: 0 is the last one again, if it can. Beyond the end, all choices are
+   * 0.
+   */
   choices: readonly number[]
 }
 
-/** The errors by which an open fails. */
+/** The errors with which an open fails. */
 export const ERRORS = {
   EMFILE: -constants.errno.EMFILE,
   ENOMEM: -constants.errno.ENOMEM,
@@ -43,52 +51,65 @@ export const ERRORS = {
 export interface Settings {
   /** 'inotify+poll': as where others can change files unseen. */
   source: Backend
-  /** How many events the kernel's queue holds. */
+  /** The most events that the kernel's queue holds. */
   queue: number
-  /** Of how many operations, the first ones, the queue loses all events: it is full of others. */
+  /**
+   * The number of operations, from the first on, whose events are all lost because other events fill the
+   * queue.
+   */
   lost: number
-  /** How many watches there are to be had; 0: as many as are asked for. */
+  /** The most watches that can be had; 0: no limit. */
   watches: number
   followSymlinks: boolean
-  /** How many of the walkers' opens fail once there is a writer, with which error, and which: see {@link FailingOpens}. */
+  /**
+   * The number of the walkers' opens that fail once the writer has begun, their error, and their order: see
+   * {@link FailingOpens}.
+   */
   fails: number
   failsBy: keyof typeof ERRORS
   failsAfter: number
   failsOneIn: number
-  /** What has this name is ignored; '': nothing is. */
+  /** The name that is ignored; '': none. */
   ignored: string
-  /** When half of the operations have been done, what has this name is ignored instead; '': it stays as it is. */
+  /** The name that is ignored instead after half of the operations; '': no change. */
   ignoredLater: string
-  /** How many levels of directories are gone into; 0: all. */
+  /** The depth to which directories are listed; 0: no limit. */
   depth: number
-  /** What a change of a directory speaks for is told as well. */
+  /** Option `expand`: each entry in a changed directory is told as well. */
   expand: boolean
-  /** ms that a path must be quiet for, before a modify of it is told. 'save': a save is one change, as without the option. */
+  /**
+   * ms for which a path must be quiet before its modify is told. 'save': a save is one change, as without the
+   * option.
+   */
   settle: number | 'save'
   /**
-   * When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing.
-   * 'now': as watch() begins, within its call; the writer goes on in the same turn.
+   * The start of the watch. 'before': before the writer. 'amid': with the writer's first step; all entries
+   * are told. 'settled': like 'before', and no event is older than the first listing. 'now': within the call
+   * of watch(); the writer goes on in the same turn.
    */
   start: 'before' | 'settled' | 'amid' | 'now'
-  /** How many steps the walks of that call may take, with 'amid': what is left is walked through in its turn. With 'now' they take as many as they need. */
+  /**
+   * The most steps that walks may take within the call, with 'amid'; the rest is walked in its turn. With
+   * 'now' walks take as many as they need.
+   */
   ahead: number
-  /** After how many operations sync() is called, while the writer goes on; 0: never. */
+  /** The number of operations before sync() is called, while the writer goes on; 0: never. */
   syncAfter: number
-  /** A directory in the root is a root as well; '': it is not. */
+  /** Makes a directory in the root a second root; '': there is one root. */
   nesting: (typeof NESTINGS)[number] | ''
-  /** What is outside of the root is a root as well. */
+  /** Makes a directory outside the root a second root. */
   sibling: boolean
-  /** How many write at the same time: each does the next operation that nobody has begun. */
+  /** The number of writers. Each takes the next operation of one list. */
   writers: 1 | 2
-  /** How many names a directory gives at once. */
+  /** The number of names that one getdents(2) returns. */
   namesPerRead: number
-  /** Whether the inode number of what is gone is given away again. */
+  /** Gives the inode numbers of deleted files away again. */
   reusesInos: boolean
-  /** How long each step takes. */
+  /** The duration of a step. */
   msPerStep: number
-  /** A system call of the writer's is one step; else each of its events is one. */
+  /** A system call of the writer is one step; else each of its events is one. */
   isAtomic: boolean
-  /** sync() is called when all is quiet; else when the writer is done. */
+  /** sync() is called when no actor can go on; else when the writer is done. */
   isPatient: boolean
 }
 
@@ -144,7 +165,7 @@ const FILE_LINKS: readonly Operation[] = [
   { type: 'symlink', path: '/t/b/e', target: '../a/f' },
 ]
 
-// Outside of two roots: what is moved in has directories in it.
+// A directory outside both roots, with directories in it to move in.
 const FAR: readonly Operation[] = [
   { type: 'mkdir', path: '/far' },
   { type: 'write', path: '/far/x' },
@@ -154,7 +175,10 @@ const FAR: readonly Operation[] = [
   { type: 'write', path: '/far/d/n/m/f' },
 ]
 
-/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; more of both; and links to directories, and to files. */
+/**
+ * The entries before the watch. `small` is three directories with three files in the root, and a file and a
+ * directory elsewhere. The others add a second tree, links to directories, and links to files.
+ */
 export const TREES = {
   small: SMALL,
   'two trees': [...SMALL, ...FAR],

@@ -6,8 +6,8 @@ import { play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings, TREES } from './scenario.ts'
 
 /**
- * One of each kind that differs in what it does to this tree: what can be done to one file can be done to another, and one new name
- * stands for all.
+ * One operation of each kind that differs in its effect on this tree. All files can be changed in the same
+ * way, and one new name stands for all.
  */
 const MENU: readonly Operation[] = [
   { type: 'create', path: '/t/a/n' },
@@ -35,7 +35,8 @@ const MENU: readonly Operation[] = [
   { type: 'swap', path: '/t/a/n', target: 'f' },
 ]
 
-// Of links that are followed: to a directory in the tree and to one outside, to a file, and over a directory that goes.
+// Operations on followed links: to a directory in the tree, to one outside, to a file, and over a directory
+// that goes.
 const LINK_MENU: readonly Operation[] = [
   { type: 'swap', path: '/t/l', target: 'a' },
   { type: 'swap', path: '/t/k', target: '/out/none' },
@@ -55,7 +56,7 @@ interface WayOfWatching {
   menu: readonly Operation[]
 }
 
-/** What is watched, and how; each with what is done there. */
+/** The ways of watching, each with the operations that are played. */
 export const WAYS = {
   events: { tree: 'small', settings: {}, menu: MENU },
   polls: { tree: 'small', settings: { source: 'poll', msPerStep: 50 }, menu: MENU },
@@ -73,8 +74,8 @@ const QUEUES = [
 ] as const
 
 /**
- * Every sequence of so many operations of the menu that the kernel refuses none of, with each queue; in such an order that those at the
- * beginning are of all sorts. `isAtomic`: see {@link Scenario}.
+ * Yields every sequence of `length` operations of the menu that the kernel accepts, with each queue. The
+ * order mixes all sorts from the beginning. `isAtomic`: see {@link Scenario}.
  */
 export function* scenariosOf(way: keyof typeof WAYS, length: number, isAtomic: boolean): Generator<Scenario> {
   const { tree, menu, settings: own }: WayOfWatching = WAYS[way]
@@ -86,7 +87,7 @@ export function* scenariosOf(way: keyof typeof WAYS, length: number, isAtomic: b
       rest = Math.floor(rest / menu.length)
     }
     if (('lost' in queue && queue.lost > length) || !isPossible(tree, operations)) continue
-    // Slow steps: a scan takes longer than what its times are trusted for.
+    // The steps are slow: a scan takes longer than the time for which its results are trusted.
     const scenario = {
       settings: { ...ORDINARY, msPerStep: 5, ...own, ...queue, isAtomic },
       tree,
@@ -97,9 +98,9 @@ export function* scenariosOf(way: keyof typeof WAYS, length: number, isAtomic: b
   }
 }
 
-/** The numbers from 0 to count - 1. */
+/** Yields the numbers from 0 to count - 1, in a scattered order. */
 function* shuffled(count: number): Generator<number> {
-  // Coprime to the count, and so it comes by each.
+  // The stride is coprime to the count, and so meets each number once.
   let stride = Math.floor(count * 0.618) || 1
   while (commonDivisor(stride, count) > 1) stride++
   for (let i = 0, at = 0; i < count; i++, at = (at + stride) % count) yield at
@@ -110,11 +111,12 @@ function commonDivisor(a: number, b: number): number {
 }
 
 /**
- * Plays a scenario, and all that differ from it by so many preemptions at the most: of the writer, which the engine comes before; of the
- * engine, which the writer comes before. With none the writer does all that it has to do, and then the engine. Whether the engine's own
- * parts go in another order is left to random schedules: what they do to each other is little.
+ * Plays a scenario, and all variants of it with at most `preemptions` preemptions: the engine goes before the
+ * writer has done its work, or the writer goes before the engine has. Without preemptions the writer does all
+ * of its work, and then the engine does. The order of the engine's own parts is left to random schedules,
+ * because these parts affect each other little.
  *
- * @param takes whether a preemption that is possible is played
+ * @param takes is asked for each possible preemption, and returns true if it is to be played
  */
 export function* interleavings(
   scenario: Scenario,

@@ -3,15 +3,18 @@ import { play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
 const MOST_PLAYS = 2000
-// With another of these it might be another fault, or none of the watcher's.
+// Settings that stay: with other values the fault may be another one, or none of the watcher's.
 const KEPT: ReadonlyArray<keyof Settings> = ['source', 'followSymlinks']
 
-/** In what way something is wrong: without the names. */
+/** Returns the kind of a fault: its text without the names. */
 export function wayOf(wrong: string): string {
   return wrong.replace(/\/[\w/~]+/g, '...')
 }
 
-/** A scenario that fails in the same way and has less in it: fewer operations, fewer choices, settings that are ordinary. */
+/**
+ * Returns a smaller scenario that fails in the same way: with fewer operations, fewer choices, and ordinary
+ * settings.
+ */
 export function shrink(failing: Scenario): Scenario {
   let best = failing
   let plays = 0

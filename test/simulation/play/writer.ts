@@ -8,13 +8,15 @@ export interface WriterParts {
   world: World
   settings: Pick<Settings, 'isAtomic' | 'lost'>
   operations: readonly Operation[]
-  /** The numbers of those that nobody has begun. What the kernel refuses is done with. */
+  /**
+   * The numbers of the operations that no writer has begun. Operations that the kernel refuses are skipped.
+   */
   rest: Iterable<number>
-  /** Is called when one has been done. */
+  /** Is called after each operation. */
   done(i: number): void
 }
 
-/** One who changes files: does the next operation that nobody has begun, until there is none. */
+/** A writer of files. Does the next operation that no writer has begun, until none is left. */
 export class Writer {
   readonly #parts: WriterParts
   readonly #calls: Generator<Inode | undefined, void>
@@ -27,12 +29,12 @@ export class Writer {
     this.#calls = this.#writeAll()
   }
 
-  /** Whether there is something to do, and no other writer holds its directory locked. */
+  /** Returns if there is work, and no other writer holds the directory locked. */
   get canStep(): boolean {
     return !this.isDone && this.#awaits?.isLocked !== true
   }
 
-  /** Goes a step, and says of which operation. */
+  /** Makes one step, and returns the name of its operation. */
   step(): string {
     const { done, value } = this.#calls.next()
     this.isDone = done === true
@@ -60,7 +62,7 @@ export class Writer {
   }
 }
 
-/** Does it in one go, where nobody else is in the midst of a call. */
+/** Makes all calls in one step. Throws if another writer is in the midst of a call in the same directory. */
 export function runAll(calls: Iterable<Inode | undefined>): void {
   for (const awaited of calls) if (awaited?.isLocked) throw new Error('it waits for another writer')
 }

@@ -11,24 +11,31 @@ import type { OpenFailures } from './failing_opens.ts'
 const LOOK = 2
 const { ENOENT, ENOTDIR } = constants.errno
 
-/** What a walk does, one thing at a time; what is yielded says what was done, for people. */
+/** The steps of a walk. A step yields a description for people. */
 export type Steps<T> = Generator<string, T>
 
-/** What was found at a directory. It is held open until {@link FileTree.close}, unless there was none. */
+/**
+ * The result of a visit to a directory. The directory is held open until {@link FileTree.close}, if there is
+ * one.
+ */
 export interface Visit {
   spec: Omit<RecordSpec, 'id'>
   directory: Inode | undefined
   subdirectories: string[]
 }
 
-/** Visits one directory as native/scan/dir_reader.cc does: opens it, adds its watch, reads its names, asks for each one's stat. */
+/**
+ * Visits one directory as native/scan/dir_reader.cc does: opens it, adds its watch, reads its names, stats
+ * each name.
+ */
 export class DirReader {
   readonly #tree: FileTree
   readonly #namesPerRead: number
   readonly #failures: OpenFailures
-  // The directory that the last request's last name is in: open, wherever it is by now (native/scan/opener.h).
+  // The parent of the last request's directory. The reader holds the parent open, so that a rename does not
+  // matter (native/scan/opener.h).
   #parent: { path: string; inode: Inode } | undefined
-  /** What it waits for: the directory is not to be listed while a call holds it locked. */
+  /** The directory that the reader waits for: no directory is listed while a call holds it locked. */
   awaits: Inode | undefined
 
   constructor(tree: FileTree, namesPerRead: number, failures: OpenFailures) {
@@ -46,7 +53,7 @@ export class DirReader {
   ): Steps<Visit> {
     const spec: Visit['spec'] = { name, mountId: 1, flags: request.names === undefined ? 0 : LOOK }
     let directory: Inode
-    // By its name, and once more to be read.
+    // Two opens: by name, and once more for reading.
     const failure = this.#failures.next()
     if (failure !== 0) {
       spec.error = failure
@@ -94,7 +101,7 @@ export class DirReader {
     return { spec, directory: undefined, subdirectories }
   }
 
-  /** No more requests go on from where the last one came by. */
+  /** Closes the parent, so that no later request begins there. */
   forgetParent(): void {
     if (this.#parent !== undefined) this.#tree.close(this.#parent.inode)
     this.#parent = undefined
@@ -114,7 +121,7 @@ export class DirReader {
     }
   }
 
-  // getdents(2) goes on behind the name that it came to last, in an order of its own.
+  // getdents(2) continues behind the last name that it returned, in an order of its own.
   *#list(
     directory: Inode,
     path: string,
@@ -203,7 +210,9 @@ function entryOf({ kind, ino, mode, isRemoved, size, mtime, ctime, btime }: Inod
   return { kind, ino, stat: { mode, uid: 0, gid: 0, nlink, size, ...times } }
 }
 
-/** Where a name stands in its directory, as a hash has it. Never the same for two. */
+/**
+ * Returns the position of a name in its directory, like a hash. No two names that are played have the same.
+ */
 function orderOf(name: string): number {
   let order = 0
   for (const letter of name) order = (order * 31 + letter.charCodeAt(0)) % 1_000_003

@@ -2,15 +2,18 @@ import { constants } from 'node:os'
 
 const OF_OPENS_ALONE = new Set([-constants.errno.EMFILE, -constants.errno.ENFILE])
 
-/** Which of a walker's openat(2) fail, and how: for a while, as where there are too few descriptors, or a server does not answer. */
+/**
+ * The openat(2) calls of walkers that fail for a while, as with too few descriptors or a server that does not
+ * answer.
+ */
 export interface FailingOpens {
   /** -errno, negative. */
   readonly error: number
-  /** How many do. */
+  /** The number of calls that fail. */
   readonly count: number
-  /** How many do not before the first that does. */
+  /** The number of calls that succeed before the first failure. */
   readonly after: number
-  /** One in so many does from then on. */
+  /** One call in `oneIn` fails from the first failure on. */
   readonly oneIn: number
 }
 
@@ -25,27 +28,27 @@ export class OpenFailures {
     this.#failing = failing
   }
 
-  /** Until now none fails. */
+  /** Lets calls fail from now on. */
   begin(): void {
     this.#begun = true
   }
 
-  /** Whether as many have failed as are to. */
+  /** Returns if all failures have happened. */
   get isOver(): boolean {
     return this.#failed >= this.#failing.count
   }
 
-  /** From now on none does. */
+  /** Lets no call fail from now on. */
   end(): void {
     this.#begun = false
   }
 
-  /** What a call that opens nothing gives: 0, or -errno. */
+  /** Returns the result of a call that opens nothing: 0, or -errno. */
   nextOfAny(): number {
     return OF_OPENS_ALONE.has(this.#failing.error) ? 0 : this.next()
   }
 
-  /** What the next openat(2) gives: 0, or -errno. */
+  /** Returns the result of the next openat(2): 0, or -errno. */
   next(): number {
     const { error, count, after, oneIn } = this.#failing
     if (!this.#begun || this.#failed >= count) return 0

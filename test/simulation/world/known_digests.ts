@@ -1,4 +1,7 @@
-/** What the addon's DigestCache does (native/record/digest_cache.cc): what was found in the last pass that was taken in is known. */
+/**
+ * The addon's DigestCache (native/record/digest_cache.cc): knows the digests of the last pass that the caller
+ * took in.
+ */
 export class KnownDigests {
   #known = new Set<string>()
   #found = new Set<string>()

@@ -6,9 +6,9 @@ interface Timer {
   task: () => void
 }
 
-/** Time that passes when the schedule says so, and timers that wait to be let run. */
+/** A clock that the schedule moves on, and timers that wait to be fired. */
 export class SimulatedClock implements Clock {
-  // Some moment, so that no file is of 1970.
+  // An arbitrary start that leaves no file with the time 0.
   #now = 1_000_000
   #timers: Timer[] = []
 
@@ -20,7 +20,7 @@ export class SimulatedClock implements Clock {
     return this.#now
   }
 
-  /** What files are stamped with: behind by up to a tick. */
+  /** Returns the time that stamps files: up to a tick behind. */
   coarseNow(): number {
     return Math.floor(this.#now / TICK_MS) * TICK_MS
   }
@@ -37,12 +37,12 @@ export class SimulatedClock implements Clock {
     this.#now += ms
   }
 
-  /** In how many ms the next timer is due; Infinity: there is none. */
+  /** Returns the ms until the next timer is due, or Infinity without timers. */
   get wait(): number {
     return Math.max(0, Math.min(...this.#timers.map(({ due }) => due)) - this.#now)
   }
 
-  /** Lets the time pass until the next timer is due, and runs it. */
+  /** Moves the clock on to the next timer, and runs the timer. */
   fire(): void {
     this.#now += this.wait
     const timer = this.#timers.find(({ due }) => due <= this.#now)

@@ -6,11 +6,11 @@ import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { type FileTree, Refused } from '../kernel/file_tree.ts'
 import type { InotifyGroup } from '../kernel/inotify_group.ts'
 
-/** What the engine has of an {@link InotifyGroup}: it gets what is in the queue when the schedule has it read. */
+/** The engine's side of an {@link InotifyGroup}. The schedule decides when the queue is read. */
 export class SimulatedInotify implements InotifyInstance {
   readonly group: InotifyGroup
   readonly #tree: FileTree
-  // For the addon's walker alone.
+  // Only the addon's walker uses this.
   readonly [nativeQueue] = {} as NativeQueue
   #asked: ((result: IteratorResult<EventBatch>) => void) | undefined
   #isClosed = false
@@ -38,12 +38,12 @@ export class SimulatedInotify implements InotifyInstance {
     this.#asked?.({ done: true, value: undefined })
   }
 
-  /** Whether there is something to be read, and somebody who waits for it. */
+  /** Returns if events are queued and the engine waits for them. */
   get isReadable(): boolean {
     return this.#asked !== undefined && this.group.length > 0
   }
 
-  /** Hands over all that is queued. */
+  /** Hands over all queued events. */
   deliver(): EventBatch {
     const batch = new SimulatedBatch(this.group.read())
     const asked = this.#asked

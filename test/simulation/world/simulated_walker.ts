@@ -21,14 +21,14 @@ interface Job {
   resolve: () => void
   reject: (error: unknown) => void
   failure?: { error: unknown }
-  // Of walks that are repeated: ms to the next one, 0: no more than this.
+  // For walks that are repeated: ms to the next walk; 0: no repetition.
   rest: number
   most: number
 }
 
 /**
- * A walker whose thread goes a step when the schedule says so, and whose records are handed over when it says so. See {@link TreeWalker}
- * and native/walker.
+ * A walker whose thread steps, and whose records are handed over, when the schedule says so. See
+ * {@link TreeWalker} and native/walker.
  */
 export class SimulatedWalker implements TreeWalker {
   readonly #tree: FileTree
@@ -61,7 +61,7 @@ export class SimulatedWalker implements TreeWalker {
     await this.#start({ requests, take, watching, rest: 0, most: 0 })
   }
 
-  /** @param patience of which a tenth are steps: see {@link Patience} */
+  /** @param patience a tenth of its rest is the number of steps: see {@link Patience} */
   walkAhead(
     requests: readonly WalkRequest[],
     watching: Watching,
@@ -93,7 +93,7 @@ export class SimulatedWalker implements TreeWalker {
     this.#stopResting?.()
   }
 
-  /** The schedule's time is not the walker's. */
+  /** Returns 0: the schedule's time is not the walker's. */
   get took(): number {
     return 0
   }
@@ -112,12 +112,12 @@ export class SimulatedWalker implements TreeWalker {
     this.#job?.reject(closedError())
   }
 
-  /** Whether its thread can go on. */
+  /** Returns if the thread can go on. */
   get canStep(): boolean {
     return this.#steps !== undefined && !this.#reader.awaits?.isLocked
   }
 
-  /** Goes a step, and says which. */
+  /** Makes one step, and returns its description. */
   step(): string {
     const next = this.#steps?.next()
     if (next?.done === false) return next.value
@@ -130,7 +130,7 @@ export class SimulatedWalker implements TreeWalker {
     return 'is through'
   }
 
-  /** Whether there is something to hand over: records, or that it is over. */
+  /** Returns if there are records or an end to hand over. */
   get canHandOver(): boolean {
     return this.#records.length > 0 || this.#isOver
   }
@@ -177,7 +177,7 @@ export class SimulatedWalker implements TreeWalker {
     this.#steps = this.#walk.run()
   }
 
-  // Until there is something to tell.
+  // Begins another pass after `rest` ms, until a pass finds a change.
   #restFrom(job: Job): void {
     const again = () => {
       this.#stopResting = undefined

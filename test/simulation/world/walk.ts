@@ -8,15 +8,15 @@ import type { KnownDigests } from './known_digests.ts'
 
 const UNCHANGED = 32
 
-/** A directory that is open until all those in it have been visited. */
+/** A directory that is open until all directories in it have been visited. */
 interface Node {
   request: number
   parent: Node | undefined
   inode: Inode
-  /** How it was come to; another may be there by now. */
+  /** The path that the walk came by. Another directory may be there by now. */
   path: string
   spec: Visit['spec']
-  // undefined: it was not told.
+  // Undefined: not told.
   id: number | undefined
   place: string
   left: string[]
@@ -29,11 +29,11 @@ export interface WalkParts {
   digests: KnownDigests
   requests: readonly WalkRequest[]
   watching: { group: InotifyGroup; mask: number } | undefined
-  /** What was found at a directory, those above it first. */
+  /** Takes the record of a directory. Parents come first. */
   tell(record: RecordSpec): void
 }
 
-/** One pass through directories, depth first, as native/walker/walk.cc and native/scan/walk_queue.cc go. */
+/** One depth-first pass through directories, like native/walker/walk.cc and native/scan/walk_queue.cc. */
 export class Walk {
   readonly #parts: WalkParts
   readonly #stack: Node[] = []
@@ -100,7 +100,7 @@ export class Walk {
     return id
   }
 
-  // What lies below a directory that has not changed itself is told with those that it lies in.
+  // Tells an unchanged directory as a stub, so that a changed directory below has a parent.
   #tellOf(node: Node): number {
     if (node.id !== undefined) return node.id
     const { name, ino, mode, mountId } = node.spec
@@ -116,7 +116,9 @@ export class Walk {
   }
 }
 
-/** The indices of requests in the order in which they are walked: a directory comes before those in it. */
+/**
+ * Returns the indices of requests in the order of the walk: a directory comes before the directories in it.
+ */
 function byPath(requests: readonly WalkRequest[]): number[] {
   const paths = requests.map((request) => pathOf(request).replaceAll('/', '\0'))
   const compare = (a: number, b: number) => ((paths[a] as string) < (paths[b] as string) ? -1 : 1)

@@ -14,20 +14,23 @@ import { SimulatedInotify } from './simulated_inotify.ts'
 import { SimulatedWalker } from './simulated_walker.ts'
 
 export interface WorldOptions {
-  /** What is chosen for its one mount. */
+  /** The backend of the only mount. */
   source: Backend
   /** fs.inotify.max_queued_events. */
   queue: number
   /** fs.inotify.max_user_watches. */
   watches: number
-  /** How many names getdents(2) gives at once. */
+  /** The number of names that one getdents(2) returns. */
   namesPerRead: number
   /** See {@link FileTree}. */
   reusesInos: boolean
   failing: FailingOpens
 }
 
-/** One machine: files, an inotify instance, walkers, a clock; and what the engine asks of them. */
+/**
+ * One simulated machine: files, an inotify instance, walkers and a clock, behind the engine's interface to
+ * Linux.
+ */
 export class World implements WatchSystem {
   readonly clock = new SimulatedClock()
   // Nothing is saved here.
@@ -36,10 +39,10 @@ export class World implements WatchSystem {
   readonly files: FileOperations
   readonly walkers: SimulatedWalker[] = []
   readonly failures: OpenFailures
-  /** Asynchronous calls that wait to be answered. */
+  /** The asynchronous calls that wait for their answers. */
   readonly calls: Array<() => void> = []
   readonly directoryMask = DIRECTORY_MASK
-  // So little that all is packed as soon as it may be.
+  // The cache is so small that directories are packed as soon as they may be.
   readonly entryCacheSize = 1
   inotify: SimulatedInotify | undefined
   readonly #options: WorldOptions
@@ -66,7 +69,7 @@ export class World implements WatchSystem {
   lookNow(): ReturnType<WatchSystem['lookNow']> {
     return (path, followsLast) => {
       try {
-        // Files are no roots here.
+        // Files are no roots in the simulation.
         const { kind } = this.tree.at(path, followsLast)
         return this.#options.source === 'inotify' && kind === 'directory' ? kind : undefined
       } catch {
@@ -128,7 +131,7 @@ export class World implements WatchSystem {
     return walker
   }
 
-  /** @param mayFail it opens something of the tree's */
+  /** @param mayFail the call opens something in the tree */
   #call<T>(path: string, call: () => T, mayFail = true): Promise<T> {
     return new Promise((resolve, reject) => {
       this.calls.push(() => {

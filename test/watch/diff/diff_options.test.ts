@@ -182,7 +182,7 @@ test('a link of which a poll does not know where it leads is looked at by itself
 
 test('what was listed may be told by events still; what was polled is not', () => {
   const it = walked()
-  // With its base, all that was new in a mount.
+  // The mount stands for all that was new in it when it was listed first.
   expect([...it.pending.scans.all]).toEqual([it.mount])
   it.find(before)
   expect([...it.pending.scans.all]).toEqual([it.mount, it.root, it.at('d')])

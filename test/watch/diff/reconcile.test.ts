@@ -76,7 +76,8 @@ describe.each([
 ] as const)('%s', (_, isPolled) => {
   test.each(CASES)('%s', (_, before, after, expected) => {
     let changes = told(planOf(before), planOf(after), isPolled)
-    // Of a file that has moved only the inode number was known: it may have been written.
+    // Only the inode number of a moved file was known, so that a rescan tells a modify in case the file was
+    // written.
     if (!isPolled)
       changes = changes.filter(
         (change, i) =>
@@ -91,7 +92,7 @@ describe.each([
   })
 })
 
-// Each waits for the next to go, in the order in which they are listed.
+// Each entry waits for the next one to leave, in listing order.
 test.each([
   ['chain', 6001, 'rename', 6000],
   ['circle', 6000, 'exchange', 5999],
@@ -102,7 +103,7 @@ test.each([
   expect(changes.filter((change) => change.startsWith(type))).toHaveLength(count)
 })
 
-// To let one of them go on at a time, and to try all again, took the cube of their number: minutes for these.
+// Letting one entry go and trying all again took the cube of their number: minutes for these.
 test.each([
   ['takes the place of the directory that it lies in', 0, 'create', 2000],
   ['takes the place of the next such directory, which is gone', 1, 'rename', 2000],
@@ -137,7 +138,8 @@ test('a directory that is made again has its watch, and all that is believed of 
 })
 
 test('what is in the way, and cannot go before, is made again alone', () => {
-  // The file leaves `b` before what was `a` can have its place, and `a` has to be another by then.
+  // The file must leave `b` before the former `a` can take its place, and by then `a` must be another
+  // directory.
   const after = planOf({ 'b/': 1, 'b/s/': 2, 'a/': 5, 'a/p': 4 })
   expect(told(planOf({ 'a/': 1, 'a/s/': 2, 'b/': 3, 'b/p': 4 }), after, false)).toEqual([
     'delete directory b',

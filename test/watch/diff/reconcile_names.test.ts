@@ -11,7 +11,7 @@ import { Walked } from './reconciling.ts'
 
 type Names = Record<string, Entry>
 
-/** What leads from one listing of a directory to another, where nothing below it is watched. */
+/** Returns the changes between two listings of a directory, without anything watched below it. */
 function changesOf(before: Names, after: Names, since = 0, isPolled = true): Change[] {
   const walked = new Walked(isPolled)
   walked.rules.recursive = false
@@ -32,7 +32,7 @@ const directory = seen('directory', 4)
 describe('where events were lost, and times are kept', () => {
   const [young, old] = [seen('file', 1, { ctimeMs: 500 }), seen('file', 2, { ctimeMs: 400 })]
 
-  /** What a rescan tells that finds what was there before, but for another mode of `b`. */
+  /** Returns the changes of a rescan that finds all as before, but for another mode of `b`. */
   function rescanned(toldUntil: number): string[] {
     const walked = new Walked(true)
     const find = (names: Names, options = {}) => {
@@ -140,7 +140,7 @@ describe('the names of one directory', () => {
   ])('%s', (title, before, after, expected) => {
     const changes = told(before, after)
     expect(changes.toSorted()).toEqual(expected.toSorted())
-    // Circles have no order of their own, nor have a create and a delete.
+    // Circles have no fixed order, nor have a create and a delete.
     const renames = (all: string[]) => all.filter((each) => each.startsWith('rename'))
     if (!/exchange|circle|hard links/.test(title)) expect(renames(changes)).toEqual(renames(expected))
   })
@@ -158,7 +158,7 @@ describe('the names of one directory', () => {
     const arrangement = fc
       .tuple(fc.shuffledSubarray([...'abcdefg']), fc.shuffledSubarray(files, { minLength: 7 }), fc.nat(20))
       .map(([names, which, links]): Names => {
-        // Now and then two names of one file.
+        // Now and then two names are links to one file.
         const at = (i: number) => which[links === i ? 0 : i] as Entry
         return Object.fromEntries(names.map((name, i) => [name, at(i)]))
       })

@@ -14,10 +14,10 @@ import { World } from '../events/translating.ts'
 import { kindsOf, type Plan, type RecordSpec, recordsOf, walkOf } from '../scan/records.ts'
 import { seen } from '../tree/believed.ts'
 
-/** Everything is older than that. */
+/** All times of entries are before this one. */
 export const SINCE = 1_000_000
 
-/** A tree at /t that is believed as walks have found it. */
+/** A tree at /t, as walks have found it. */
 export class Walked extends World {
   fallsBackToPolling = false
   readonly #isPolled: boolean
@@ -30,7 +30,7 @@ export class Walked extends World {
       inotify: { watching: undefined },
       sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
     } as unknown as DiffContext,
-    // Nothing is asked of it.
+    // The walker is never called.
     {} as TreeWalker,
   )
 
@@ -41,7 +41,7 @@ export class Walked extends World {
     this.mount.base = this.root
   }
 
-  /** What is told when a walk through everything finds this. */
+  /** Returns the changes that a walk through the whole plan finds. */
   find(plan: Plan, options: Partial<DiffOptions> = {}): Change[] {
     return this.take(walkOf(plan, this.#isPolled ? 0 : 1000), [this.root], options)
   }
@@ -68,7 +68,7 @@ export class Walked extends World {
     return reconcile({ tree, rules, pending, snapshot, options: diff, ...outcome })
   }
 
-  /** What is believed, as a plan has it: paths to inode numbers. */
+  /** Returns the tree as a plan: paths to inode numbers. */
   get inodes(): Map<string, number> {
     const found = new Map<string, number>()
     for (const directory of this.tree.within(this.root)) {
@@ -80,7 +80,10 @@ export class Walked extends World {
   }
 }
 
-/** Of inode numbers by path, parents first; of a directory where the path ends in a slash. Or of what is seen there. */
+/**
+ * Returns a plan from paths, parents first, to inode numbers or entries. A path with a slash at the end is a
+ * directory's.
+ */
 export function planOf(entries: Record<string, number | Entry>): Plan {
   return new Map(
     Object.entries(entries).map(([path, what]) => {
@@ -91,7 +94,7 @@ export function planOf(entries: Record<string, number | Entry>): Plan {
   )
 }
 
-/** The changes in words; that they lead from the one to the other is seen to. */
+/** Returns the changes in words, and checks that they lead from the one plan to the other. */
 export function told(before: Plan, after: Plan, isPolled: boolean): string[] {
   const walked = new Walked(isPolled)
   walked.find(before)

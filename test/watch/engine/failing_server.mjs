@@ -1,5 +1,5 @@
-// Runs in a mount namespace: watches what a FUSE server shows that cannot give its directories at first, and prints as JSON what is told before and
-// behind the moment from which it can.
+// Runs in a mount namespace. Watches a FUSE mount whose server cannot read its directories at first. Prints
+// as JSON the changes before and after the moment from which the server can.
 //
 //   unshare -rm node failing_server.mjs DIRECTORY BACKEND ERRNO
 import { spawnSync } from 'node:child_process'

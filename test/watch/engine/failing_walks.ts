@@ -7,13 +7,19 @@ import { Walker } from '../../../src/watch/scan/walker.ts'
 
 export interface Fault {
   code: keyof typeof constants.errno
-  /** What fails: unless it is said, to read it once it is open. What is not open has no inode number. */
+  /**
+   * The call that fails: by default the read of the open directory. A directory that could not be opened has
+   * no inode number.
+   */
   of?: 'open' | 'watch'
-  /** How long it takes. */
+  /** The ms that the failure takes. */
   ms?: number
 }
 
-/** Has walks fail at directories, by their names, for as long as these are in `faults`. `tries`: when they have. */
+/**
+ * Makes walks fail at directories of these names, for as long as `faults` holds the names. `tries` gets the
+ * time of each failure.
+ */
 export function failingWalks(): { faults: Map<string, Fault>; tries: number[] } {
   const faults = new Map<string, Fault>()
   const tries: number[] = []
@@ -27,7 +33,7 @@ export function failingWalks(): { faults: Map<string, Fault>; tries: number[] } 
     const unread = new Set<number>()
     const met: Fault[] = []
     const tamper = (listing: Listing) => {
-      // Nothing is found below what cannot be read.
+      // A walk finds nothing below a directory that it cannot read.
       if (listing.parent !== undefined && unread.has(listing.parent)) return void unread.add(listing.id)
       const { root = '', rel = '' } = requests[listing.id] ?? {}
       const name = listing.parent === undefined ? basename(rel === '' ? root : rel) : listing.name
@@ -41,7 +47,7 @@ export function failingWalks(): { faults: Map<string, Fault>; tries: number[] } 
     }
     await walk.call(this, requests, tamper, watching)
     tries.push(...met.map(() => performance.now()))
-    // A server that takes its time.
+    // Plays a slow server.
     for (const { ms = 0 } of met) await sleep(ms)
   })
   onTestFinished(() => spy.mockRestore())

@@ -1,4 +1,5 @@
-// A file that is mounted by itself into a watched tree (docker -v file:file, subPath, /etc/hosts) is told when it is written in place, by either path: its directory's watch says nothing of that.
+// A file that is mounted into a watched tree (docker -v file:file, subPath, /etc/hosts): a write in place is
+// told, by either path. The watch of its directory has no event for such a write.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,18 +27,18 @@ async function watchingMounts(script: string, options: WatchOptions = {}) {
     void execFileSync('nsenter', [...enter, 'sh', '-ec', `cd ${root}; ${command}`])
   return {
     run,
-    /** What is told of a write by some path. */
+    /** Writes by some path, and expects these changes. */
     async written(path: string, ...expected: string[]) {
       child.changes.length = 0
       run(`echo more >>${path}`)
       await expect
         .poll(() => story(child.changes, at('etc')))
-        // The end of the write before this one may be told now.
+        // The close event of the previous write may come now.
         .toEqual(expect.arrayContaining(expected))
     },
-    /** That nothing is told of it, while something else is. */
+    /** Writes by some path, and expects no change but those of a marker. */
     async silent(path: string) {
-      // All that was done before has been told.
+      // sync() has told all earlier changes.
       await child.told()
       run(`echo more >>${path}; mkdir etc/mark`)
       await expect.poll(() => child.changes.length).toBeGreaterThan(0)
@@ -79,7 +80,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('files mounted into a tree (needs unsha
     run('mount --bind host/1 etc/1')
     await expect.poll(told).toContain('modify file 1')
     await written('host/1', 'modify file 1')
-    // Another over it, and it is hidden.
+    // A second mount hides the first one.
     changes.length = 0
     run('mount --bind host/2 etc/1')
     await expect.poll(told).toContain('modify file 1')
@@ -90,7 +91,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('files mounted into a tree (needs unsha
     await silent('host/1')
     await silent('host/2')
     await written('etc/1', 'modify file 1')
-    // In a directory that is made with it.
+    // The directory and the mount in it are new.
     changes.length = 0
     run('mkdir etc/new; touch etc/new/f; mount --bind host/1 etc/new/f')
     await expect.poll(told).toContain('create file new/f')

@@ -70,7 +70,8 @@ describe.skipIf(!mayLimitQueue)('an overflow', () => {
     }
     const { told } = await watching([noisy, root], { backend: 'inotify', interval: NEVER }, { openInotify })
     for (let i = 0; i < 100; i++) mkdirSync(join(noisy, `d${i}`))
-    // As the kernel does when the directory is removed; one with the same inode number may have taken its place.
+    // The kernel removes a watch with its directory. A directory with the same inode number may have taken
+    // the place.
     const SECOND = 2
     inotify?.remove(SECOND)
     mkdirSync(join(root, 'a'))

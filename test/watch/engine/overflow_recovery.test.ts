@@ -15,12 +15,12 @@ import { World } from '../events/translating.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Objects in place of the rooms', with as much of them as is asked for. */
+/** Stubs in place of the rooms' objects, with only the members that are used. */
 type Stubs = { [Room in keyof EngineContext]?: Partial<EngineContext[Room]> }
 
 const shortage = () => new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
 
-/** A root that events are lost of, and what is told; each of `failures` is what one more try rejects with. */
+/** Returns a root that has lost events, and the changes. Each retry rejects with the next of `failures`. */
 function overflown(failures: Error[], parts: Stubs = {}) {
   const { tree, translator, pending, root: top, mount } = new World()
   const root = new Root('/t')
@@ -64,7 +64,7 @@ function overflown(failures: Error[], parts: Stubs = {}) {
     ...parts,
   } as unknown as EngineContext)
   overflowRecovery.onOverflow()
-  /** ms between the tries. */
+  /** Returns the ms between the tries. */
   const waits = () => tries.slice(1).map((time, i) => time - (tries[i] as number))
   return {
     overflowRecovery,
@@ -79,7 +79,7 @@ function overflown(failures: Error[], parts: Stubs = {}) {
   }
 }
 
-/** Runs what is under way up to its next timer, and that, until it is done. */
+/** Runs timers until the promise is settled. */
 async function done(promise: Promise<void>): Promise<void> {
   let isDone = false
   const settled = promise.finally(() => {
@@ -99,7 +99,7 @@ test('what is short is said once, and it is tried again until it works', async (
   await vi.advanceTimersByTimeAsync(1400)
   expect(types()).toEqual(['overflow'])
   expect(root.isOverflown).toBe(true)
-  // Whoever thinks that all has been told meanwhile is wrong.
+  // A later consistentUntil would be wrong: the recovery is not over.
   pending.consistentUntil = Date.now()
   await done(recovering)
   expect(waits()).toEqual([500, 500, 500])

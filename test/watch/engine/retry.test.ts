@@ -173,7 +173,8 @@ test('a root that cannot be read is tried again as what lies in it is', async ()
   const errors: unknown[] = []
   watcher.on('error', (error) => errors.push(error))
   const { faults, tries } = failingWalks()
-  // What is said to be gone, and was seen a moment ago, is looked for in what it lies in.
+  // A directory that was just seen and fails with ENOENT is looked for in its parent, which here fails as
+  // well.
   faults.set('a', { code: 'ENOENT' })
   faults.set(basename(root), { code: 'EIO' })
   mkdirSync(join(root, 'a'))
@@ -215,7 +216,7 @@ test('what a server takes long to refuse is asked for rarely: others are not to 
   const { faults, tries } = failingWalks()
   faults.set('slow', { code: 'ETIMEDOUT', ms: SLOW_MS })
   mkdirSync(join(root, 'slow'))
-  // The first comes as soon as ever.
+  // The first try comes at once.
   const rests = () => tries.slice(1).map((at, index) => at - (tries[index] ?? 0))
   await expect.poll(() => rests().some((ms) => ms > 10 * SLOW_MS)).toBe(true)
   expect(tries.length).toBeLessThan(5)
@@ -229,14 +230,14 @@ test('sync() tries at once, and once: it waits for nothing that fails still', as
   faults.set('a', { code: 'EIO', of: 'open', ms: 200 })
   mkdirSync(join(root, 'a'))
   writeFileSync(join(root, 'a/file'), '')
-  // Behind one that was made by itself, the next is so two seconds later.
+  // After a try by the timer, the next one follows two seconds later.
   await expect
     .poll(() => (tries.at(-1) ?? 0) - (tries.at(-2) ?? Number.POSITIVE_INFINITY))
     .toBeGreaterThan(500)
   const had = tries.length
   expect(story(await told(), root)).toEqual(['create directory a'])
   expect(tries).toHaveLength(had + 1)
-  // One that is under way may have begun before it worked again.
+  // A try under way may have begun before the fault was cleared.
   const syncing = watcher.sync()
   await expect.poll(() => tries.length).toBe(had + 2)
   faults.clear()

@@ -7,7 +7,7 @@ import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story } from '../support.ts'
 
-/** A watcher that is never told by a timer, in a mount namespace of its own, in which `script` has run in the root. */
+/** A watcher without timers, in a mount namespace of its own in which `script` has run in the root. */
 async function watchingMounts(root: string, script: string) {
   const by = ['unshare', '-rm', 'sh', '-ec', `(cd "$0" && ${script}) && exec "$@"`, root]
   const child = await WatchingChild.start(root, { recursive: true, interval: 1_000_000, by })
@@ -21,21 +21,21 @@ async function watchingMounts(root: string, script: string) {
   }
 }
 
-/** How many watches a process has. */
+/** Returns the number of watches of a process. */
 function watchesOf(pid: number): number {
   const directory = `/proc/${pid}/fdinfo`
   const texts = readdirSync(directory).map((fd) => {
     try {
       return readFileSync(join(directory, fd), 'latin1')
     } catch {
-      // Closed since the directory was read.
+      // The descriptor was closed since the directory was read.
       return ''
     }
   })
   return texts.join('\n').match(/^inotify wd:/gm)?.length ?? 0
 }
 
-// Without sync(), which polls: that would hide what the mount table is to bring about.
+// No sync(), which polls: a poll would hide a missing reaction to the mount table.
 describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm and dist)', () => {
   test('one that was refused and is unmounted: not in coverage any more, and what was beneath is watched', async () => {
     const root = scratch()
@@ -54,7 +54,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
     run('mkdir', at('d/mount/deep/new'))
     await expect.poll(told).toEqual(['create directory d/mount/deep/new'])
 
-    // And there again.
+    // The mount comes back.
     run('mount', '-t', 'devpts', 'none', at('d/mount'))
     await expect.poll(uncovered).toMatchObject([{ path: at('d/mount'), error: { code: 'ENOTSUP' } }])
     expect(await child.coverage()).toMatchObject([{ directories: 2 }])
@@ -80,7 +80,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
     const before = watchesOf(child.pid)
     run('mount', '--rbind', '/proc', join(root, 'd'))
     await expect.poll(uncovered).toMatchObject([{ path: join(root, 'd'), error: { code: 'ENOTSUP' } }])
-    // That of the directory.
+    // The directory's own watch is gone.
     await expect.poll(() => watchesOf(child.pid)).toBe(before - 1)
   })
 
@@ -105,7 +105,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
     expect((await paths()).toSorted()).toEqual([root, at('one'), at('two'), at('two/d')])
     run('umount', at('one'))
     await expect.poll(async () => (await paths()).toSorted()).toEqual([root, at('two'), at('two/d')])
-    // The mount that has gone has others looked at, and what is being listed is busy.
+    // The end of a mount makes the watcher look at others, and a directory that is being listed is busy.
     await expect.poll(() => run('umount', '-R', at('two'))).toBeUndefined()
     await expect.poll(paths).toEqual([root])
   })

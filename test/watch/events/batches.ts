@@ -21,7 +21,10 @@ export function batchOf(events: readonly Event[]): PackedBatch {
   return new PackedBatch(rows, groups)
 }
 
-/** All of a batch, and what somebody has seen at its names: null, nothing; undefined, nobody has looked. */
+/**
+ * Returns a view of a whole batch, with the result of a look at each name: null for no entry, undefined
+ * without a look.
+ */
 export function viewOf(
   events: readonly Event[],
   look: (name: string, wd: number) => Entry | null | undefined = () => undefined,

@@ -10,12 +10,15 @@ const rename = (from: string, to: string, cookie: number, flags = 0): Event[] =>
   [1, IN_MOVED_TO | flags, to, cookie],
 ]
 
-// What it is told by, and what is told as well by a rename over b and back.
+// OVER is a rename of a over b. SWAP is an exchange, which has the same events as a rename over b and back.
 const OVER = rename('a', 'b', 1)
 const SWAP = [...OVER, ...rename('b', 'a', 2)]
 const BOTH = { leaving: 2, arriving: 3, mask: IN_MOVED_FROM | IN_MOVED_TO }
 
-/** What is found when `came` arrives by the second event in the place of `displaced`. Of a name that `now` leaves out nobody knows. */
+/**
+ * Returns the exchange that is found when `came` takes the place of `displaced` with the second event. A name
+ * that is missing in `now` could not be looked at.
+ */
 function find(
   events: readonly Event[],
   now: Record<string, Entry | null> = {},
@@ -69,7 +72,7 @@ describe('no exchange', () => {
   })
 })
 
-// A look ahead of the events may have shown the one at both names before they were told.
+// A look ahead of the events may have shown one file at both names.
 describe('what is believed of both names has one inode number', () => {
   test.each<[string, Record<string, Entry | null>, WayBack | undefined]>([
     ['over and back', { a: file(1), b: null }, undefined],

@@ -8,7 +8,7 @@ import type { Listing } from '../../../src/watch/scan/listing.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { World } from './translating.ts'
 
-/** What is asked about when the events of a believed tree have settled. */
+/** Collects the names that are looked at once the events of a tree have settled. */
 function settling(w: World, takeIn = async () => {}) {
   const { rechecks } = w.pending
   let asked: Questions = new Map()

@@ -10,7 +10,7 @@ import { inWords } from '../support.ts'
 import { file } from '../tree/believed.ts'
 import { type Event, viewOf } from './batches.ts'
 
-/** Paths relative to /t. */
+/** Rules for paths relative to /t. */
 export class FakeRules implements Rules {
   readonly hidden = new Set<string>()
   recursive = true
@@ -29,10 +29,13 @@ export class FakeRules implements Rules {
 
 const relative = (path: string) => (path === '/t' ? '.' : path.slice('/t/'.length))
 
-/** What is at names when anybody looks, by path (of the directory at the beginning): null, nothing. Of others nobody knows. */
+/**
+ * The present entry of each name that a look can see, by path; null: none. Names are those in the directories
+ * of the beginning. Other names cannot be looked at.
+ */
 export type Now = Record<string, Entry | null>
 
-/** A believed tree at /t, and a translator that keeps it. */
+/** A tree at /t, and a translator that changes the tree. */
 export class World {
   readonly tree = new Tree()
   readonly rules = new FakeRules()
@@ -40,10 +43,13 @@ export class World {
   readonly translator = new Translator(this)
   readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
-  // wd of each directory by its first path.
+  // The wd of each directory, by its first path.
   readonly #wds = new Map<string, number>()
 
-  /** `entries` by path, parents first: an inode number, of a directory where the path ends in a slash; or what is believed. */
+  /**
+   * `entries` by path, parents first: an inode number or an entry. A path with a slash at the end is a
+   * directory's.
+   */
   constructor(entries: Record<string, number | Entry> = {}) {
     this.root = this.tree.addRoot('/t', this.mount)
     this.watch(this.root, '')
@@ -60,20 +66,23 @@ export class World {
     }
   }
 
-  /** With another path of the same watch, if `wd` is given. */
+  /** Sets a watch of a directory; with `wd` the one of another path. */
   watch(directory: Directory, path: string, wd = this.#wds.size + 1): void {
     this.tree.setWatch(directory, wd)
     this.#wds.set(path, wd)
   }
 
-  /** The directory that is believed to be at a path; '': /t. */
+  /** Returns the directory at a path of the tree; '': /t. */
   at(path: string): Directory {
     const found = this.tree.find(this.root, path.split('/').filter(Boolean))
     if (found === undefined) throw new Error(`no directory ${path}`)
     return found
   }
 
-  /** An event of the name that a path ends in, of the watch of the directory that was at the rest at the beginning. */
+  /**
+   * Returns an event for the last name of a path. The watch is that of the directory that had the rest of the
+   * path at the beginning.
+   */
   event(mask: number, path: string, cookie = 0): Event {
     const end = path.lastIndexOf('/')
     const wd = this.#wds.get(path.slice(0, Math.max(0, end)))
@@ -81,7 +90,7 @@ export class World {
     return [wd, mask, path.slice(end + 1), cookie]
   }
 
-  /** Both halves of one. */
+  /** Returns both halves of a rename. */
   rename(from: string, to: string, cookie = 1, flags = 0): [Event, Event] {
     return [this.event(IN_MOVED_FROM | flags, from, cookie), this.event(IN_MOVED_TO | flags, to, cookie)]
   }
@@ -91,7 +100,10 @@ export class World {
     return this.translator.translate(viewOf(events, (name, wd) => now[paths.get(wd) + name], keepsStat))
   }
 
-  /** What batches of events are told as, all of them made when the names stand for `now`; and what is given up in the end. */
+  /**
+   * Returns the changes of batches of events, with all looks at `now`, and the deletes of renames that stayed
+   * halves.
+   */
   told(batches: ReadonlyArray<readonly Event[]>, now: Now = {}): string[] {
     const changes = batches.flatMap((events) => this.translate(events, now))
     changes.push(...this.translator.giveUp())
@@ -103,7 +115,7 @@ export class World {
     return changes.map((change) => inWords(change, '/t'))
   }
 
-  /** All that is believed: paths, with a slash at the end of each watched directory. */
+  /** Returns all paths of the tree, with a slash at the end of each watched directory. */
   get believed(): string[] {
     const paths: string[] = []
     for (const directory of this.tree.within(this.root)) {
@@ -115,7 +127,7 @@ export class World {
     return paths.toSorted()
   }
 
-  /** What was to be looked at once more. */
+  /** Returns the names in doubt, and clears them. */
   takeDoubts(): string[] {
     const questions = this.pending.rechecks.begin()
     this.pending.rechecks.clear()
@@ -124,7 +136,7 @@ export class World {
     )
   }
 
-  /** What was to be listed, and what was to be looked at by itself. */
+  /** Returns the dirty directories and the names to be looked at alone, and clears them. */
   takeWork(): { listed: string[]; looked: string[] } {
     const { directories, names } = this.pending.work.take(() => false)
     const pathsOf = ([directory, some]: [Directory, Set<string>]) =>

@@ -95,7 +95,7 @@ describe('names', () => {
 
 describe('what is seen', () => {
   test('later is not taken for what the event was about', () => {
-    // Made as a file, removed, made as a directory: seen is the directory, three times.
+    // A file is made and removed, and a directory made in its place: each look sees the directory.
     const w = new World()
     const events = [
       w.event(IN_CREATE, 'a'),
@@ -291,7 +291,7 @@ describe('from outside', () => {
 })
 
 describe('names in another case', () => {
-  // What a listing is to tell, and what is told at once.
+  // Only the other events are told at once; a listing tells the rest.
   test.each([
     [IN_MODIFY, 'READme', ['modify file ReadMe']],
     [IN_ATTRIB, 'readme', ['attrib file ReadMe']],

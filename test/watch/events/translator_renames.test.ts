@@ -58,7 +58,7 @@ test('an exchange that was taken for a rename over and back, as it was made once
   expect(w.told([swap(1)], there)).toEqual(['rename file a b replaced', 'rename file b a'])
   const expected = ['rename file a b', 'modify file b', 'rename file b a', 'modify file a']
   expect(w.told([[w.event(IN_MODIFY, 'b')], swap(3)], there)).toEqual(expected)
-  // Once it has been looked at, what is believed is right.
+  // After a look the tree is right.
   const { rechecks } = w.pending
   for (const directory of rechecks.begin().keys()) rechecks.settle(directory)
   expect(w.told([swap(5)], there)).toEqual(['rename file a b', 'rename file b a'])
@@ -191,7 +191,7 @@ describe('hidden names', () => {
 
   test('what changes places with another, and is hidden where that was, is gone', () => {
     const w = new World({ 'b/': 2, a: 1 })
-    // Not of a file: such rules may ask for the kind.
+    // The rule does not hide files: rules may ask for the kind.
     const hides = (path: string, kind: string) => path === '/t/a' && kind === 'directory'
     w.rules.hides = hides as typeof w.rules.hides
     w.rules.hidden.add('something')

@@ -1,5 +1,5 @@
-// Runs in a mount namespace as root, on an NTFS of its own that takes names in any case: uses other names than are stored there, and prints as JSON what is told of each step, and what is believed
-// and is there in the end.
+// Runs as root in a mount namespace, on an NTFS that ignores the case of names. Uses names in another case
+// than the stored ones. Prints as JSON the changes of each step, and the entries and the files at the end.
 //
 //   unshare -m node any_case.mjs DIRECTORY BACKEND
 import { execFileSync } from 'node:child_process'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [, , base = '', backend = 'auto'] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const run = (/** @type {string[]} */ ...[program = '', ...args]) =>
   execFileSync(program, args, { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
@@ -51,7 +51,7 @@ const steps = {}
 /** @param {string} name @param {() => void} change */
 async function step(name, change) {
   change()
-  // What is looked at may be in doubt once more.
+  // A first look may leave a name in doubt.
   for (let i = 0; i < 3; i++) await watcher.sync()
   steps[name] = [...new Set(told.splice(0))]
 }

@@ -18,7 +18,7 @@ interface Told {
   there: string[]
 }
 
-/** By the stored name, whatever the writer has called it. */
+/** The changes have the stored names, whatever names the writer has used. */
 const BY_ANY_SOURCE = {
   written: ['modify file.txt'],
   upper: ['modify upper'],
@@ -39,7 +39,8 @@ describe.skipIf(!mayMount || !isBuilt)(
       const output = execFileSync('unshare', ['-m', ...program], { encoding: 'utf8', timeout: 60_000 })
       const { steps, believed, there }: Told = JSON.parse(output)
       expect(steps).toMatchObject(BY_ANY_SOURCE)
-      // A rename by another case may be told as a delete and a create; and when a directory goes, what was in it.
+      // A rename by another case may be told as a delete and a create. The delete of a directory may come
+      // with those of its entries.
       const told = [steps.moved, steps.over, steps.removedDeep].flatMap((changes) => changes ?? []).join('\n')
       for (const each of ['sub/here', 'over', 'delete sub/deep']) expect(told).toContain(each)
       expect(told).not.toMatch(/[A-Z]/)

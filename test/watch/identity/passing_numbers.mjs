@@ -10,7 +10,7 @@ import { serve } from '../../mirror/fuse_mount.mjs'
 
 const [, , base = ''] = process.argv
 const dist = (/** @type {string} */ name) => import(join(import.meta.dirname, `../../../dist/${name}.js`))
-/** Not literals: dist is there only once it has been built. @type {[typeof import('../../../src/index.ts'), any, any, any]} */
+/** No literal paths, because dist is missing before the build. @type {[typeof import('../../../src/index.ts'), any, any, any]} */
 const [{ watch }, { default: chokidar }, parcel, { watch: fsWatch }] = [
   await dist('index'),
   await dist('chokidar'),
@@ -18,7 +18,7 @@ const [{ watch }, { default: chokidar }, parcel, { watch: fsWatch }] = [
   await dist('fs'),
 ]
 const INTERVAL = 50
-/** In these steps, by their numbers, it is awaited that the drop-ins may be told. */
+/** The numbers of the steps in which this waits for the changes of the drop-in replacements. */
 const QUIET = [2, 3, 4]
 
 if (spawnSync('mount', ['-t', 'tmpfs', 'none', base]).status !== 0) throw new Error('mount -t tmpfs failed')
@@ -39,7 +39,11 @@ try {
   process.exit()
 }
 const root = join(front, 'sub')
-/** By the name of the watcher: what it was told in this step. @type {Map<string, string[]>} */
+/**
+ * The changes of this step, by the name of the watcher.
+ *
+ * @type {Map<string, string[]>}
+ */
 const told = new Map()
 /** @type {Array<() => Promise<unknown>>} */
 const settled = []
@@ -87,7 +91,7 @@ await parcel.subscribe(
 fsWatch(root, { recursive: true }, (/** @type {string} */ type, /** @type {string} */ name) =>
   note('fs', type, name),
 )
-// Until what is there is older than what was seen: before that nobody can say that it is not new.
+// Waits until the entries are older than the first look: until then they may count as new.
 await sleep(8 * INTERVAL)
 
 let epoch = 0
@@ -104,7 +108,7 @@ async function step(change, isRenumbered = true) {
 }
 
 const steps = {
-  // While numbers last, they tell what was moved behind the server.
+  // While inode numbers last, they show moves behind the server.
   moved: await step(() => fs.renameSync(behind('sub/x'), behind('sub/y')), false),
   movedBack: await step(() => fs.renameSync(behind('sub/y'), behind('sub/x')), false),
   nothing: await step(() => {}),

@@ -1,4 +1,5 @@
-// Inode numbers that become others while nothing changes, as those of sshfs, unionfs-fuse and mergerfs do when the kernel has forgotten a file: see passing_numbers.mjs.
+// Inode numbers that change while the files do not, as with sshfs, unionfs-fuse and mergerfs once the kernel
+// has forgotten a file: see passing_numbers.mjs.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,10 +9,10 @@ import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
 import { isBuilt } from '../child.ts'
 
-/** By who was told. */
+/** The changes of each watcher, by the watcher's name. */
 type Told = Record<string, string[]>
 
-/** What was changed in each step. With it, but for the first two, all numbers became others. */
+/** The changes of each step. All inode numbers change in each step but the first two. */
 const STEPS: Record<string, string[]> = {
   moved: ['rename ./y'],
   movedBack: ['rename ./x'],
@@ -38,9 +39,9 @@ test.skipIf(!mayUnshare || !isBuilt)(
     if (told.unable !== undefined) skip(`cannot be mounted here: ${told.unable}`)
     for (const [step, changes] of Object.entries(STEPS)) {
       const { chokidar, parcel, fs, file, flat, ...others } = told[step] ?? {}
-      // These have words of their own.
+      // These watchers describe changes in other words.
       if (changes.length === 0) expect([step, chokidar, parcel, fs]).toEqual([step, [], [], []])
-      // These are about one file, and one directory.
+      // These watchers watch one file, and one directory.
       expect([step, file]).toEqual([step, []])
       expect([step, flat]).toEqual([step, changes.some((each) => each.includes('/a/')) ? [] : changes])
       const expected = Object.fromEntries(Object.keys(others).map((who) => [who, changes]))

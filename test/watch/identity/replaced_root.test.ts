@@ -1,4 +1,4 @@
-// A root of which another directory takes the place: what has the same name there is compared.
+// A root whose place another directory takes: entries of the same name are compared.
 import { chmodSync, chownSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

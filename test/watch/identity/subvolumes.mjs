@@ -1,5 +1,7 @@
-// Runs in a mount namespace as root, on a btrfs of its own, whose subvolumes have devices of their own and the same inode numbers: the top of each is 256. Follows links from one to
-// another, which are there at the start or are made later, lead elsewhere in the end, or round in a circle; prints as JSON what is believed and told.
+// Runs as root in a mount namespace, on a btrfs of its own, whose subvolumes have devices of their own and
+// the same inode numbers: the top of each is 256. Follows links from one subvolume to another that are there
+// at the start, are made later, lead elsewhere in the end, or round in a circle. Prints as JSON the entries
+// and the changes.
 //
 //   unshare -m node subvolumes.mjs DIRECTORY BACKEND
 import { execFileSync } from 'node:child_process'
@@ -7,7 +9,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 
 const [, , base = '', backend = 'auto'] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const run = (/** @type {string[]} */ ...[program = '', ...args]) =>
   execFileSync(program, args, { stdio: 'ignore' })

@@ -8,20 +8,21 @@ import { type Round, rounds } from './world/operations.ts'
 import { subjectsOf } from './world/plant.ts'
 
 export interface CheckOptions {
-  /** Of the operations. */
+  /** The seed of the operations. */
   seed: number
-  /** ms for which a round that failed is made smaller. */
+  /** The ms for which a failing round is made smaller. */
   shrinking: number
-  /** The command line that does the same again, but for environment variables that it is to begin with. */
+  /** The command line that plays the same again. The report adds environment variables in front. */
   command: string
 }
 
 const SEGMENTS = 2
-// What two processes do at the same time is another each time: a round that failed is not innocent because it once goes well.
+// Processes interleave differently each time: a smaller round must succeed three times before it counts as
+// right.
 const TRIALS = 3
 const MOST_OPERATIONS = 4
 
-/** Plays a round; throws what was wrong with the smallest of its kind that was found. */
+/** Plays a round. Throws the faults of the smallest failing round that was found. */
 export async function check(
   settings: Settings,
   { seed, shrinking, command }: CheckOptions,
@@ -31,7 +32,7 @@ export async function check(
 
   const isRight = async (round: Round): Promise<boolean> => {
     for (let trial = 0; trial < (found === undefined ? 1 : TRIALS); trial++) {
-      // Out of time: nothing else is found to be smaller.
+      // The time is over: no round counts as smaller from now on.
       if (found !== undefined && Date.now() > found.until) return true
       const outcome = await play(round, settings)
       played ??= outcome
@@ -47,12 +48,12 @@ export async function check(
   const arbitrary = rounds(SEGMENTS, writers, length, subjectsOf(settings))
   const details = await fc.check(fc.asyncProperty(arbitrary, isRight), { seed, numRuns: 1 })
   if (found !== undefined) throw new Error(report(found.round, found.outcome, settings, command))
-  // Not the watcher is wrong, but the test: a writer that cannot write.
+  // A writer that cannot write is the test's fault, not the watcher's.
   if (played === undefined || details.failed) throw details.errorInstance
   return played
 }
 
-/** At most some 20 lines: what was wrong, and how it is played again. */
+/** Returns the faults and the command that plays them again, in some 20 lines at most. */
 function report(round: Round, { wrong }: Outcome, settings: Settings, command: string): string {
   const path = join(tmpdir(), `inotify-bridge-round-${process.pid}-${Date.now()}.json`)
   writeFileSync(path, JSON.stringify({ settings, round }))

@@ -3,12 +3,12 @@ import { rounds } from '../../support/long.ts'
 import { play } from './play.ts'
 import type { Settings } from './settings.ts'
 
-// What the model test has found, made small. Everything is done at once, so that the watcher sees it in one piece: that is when
-// these went wrong, though not always.
+// Findings of the model test, made small. All operations are done at once, so that the watcher sees them in
+// one batch: these went wrong then, though not always.
 
 const TIMES = rounds(process.env.TIMES, { quick: 3, long: 10 })
 
-/** Operations as in tree_writer.c. */
+/** The operations of tree_writer.c. */
 const cases: Array<[what: string, operations: string[][], settings?: Partial<Settings>]> = [
   [
     'an exchange of files, and one of them renamed over the other',

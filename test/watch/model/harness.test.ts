@@ -14,7 +14,7 @@ import type { Observe } from './watching/observer.ts'
 import { rounds } from './world/operations.ts'
 import { unavailable } from './world/world.ts'
 
-// The model test's own machinery, with a watcher that can be trusted, and one that cannot.
+// Tests of the model test's own machinery, with a watcher that is right and with watchers that are not.
 
 const arbitrary = rounds(2, 4, 100)
 const MOST_ROUNDS = 20
@@ -35,7 +35,8 @@ async function outcomes(
   return all
 }
 
-// Those who wait have the watcher start before the writers on some filesystems, and amid them on the others.
+// Runs the watcher before the writers on some filesystems and amid them on the others; long runs do both on
+// each.
 describe.each([
   ['ext4', 'before'],
   ['overlay', 'amid'],
@@ -46,9 +47,10 @@ describe.each([
       const played = await outcomes(comparing(), { filesystem, start })
       expect(played.flatMap(({ wrong }) => wrong)).toEqual([])
       for (const { operations, told } of played) {
-        // Otherwise the writers but look for each other.
+        // With fewer operations the writers only look for each other.
         expect(operations).toBeGreaterThan(800 * 0.25)
-        // Of what is done before it has begun it tells nothing, and how much that is, is who gets the processor.
+        // A watcher that starts amid the work tells nothing of the operations before its start, and the
+        // scheduler decides how many those are.
         expect(told).toBeGreaterThan(start === 'before' ? 50 : 0)
       }
     }
@@ -58,7 +60,7 @@ describe.each([
 test('a watcher that compares tells of a link in the place of another that leads to the same', async () => {
   const [dir, told] = [scratch(), [] as Array<Change | Change<Buffer>>]
   symlinkSync('same', join(dir, 'l'))
-  // Otherwise it would be told for having been made just now.
+  // A link that was just made would be told for its age alone.
   await setTimeout(2 * CLOCK_SLACK_MS)
   const watcher = new ComparingWatcher(dir, false, (changes) => told.push(...changes))
   symlinkSync('same', join(dir, 'new'))
@@ -67,7 +69,7 @@ test('a watcher that compares tells of a link in the place of another that leads
   expect(told.map(({ type, path }) => `${type} ${path}`)).toEqual([`modify ${join(dir, 'l')}`])
 })
 
-/** Tells each change of a type, but the first, as something else. */
+/** Turns each change of a type, but the first, into other changes. */
 const spoiled = (type: Change['type'], as: (change: Change) => Change[]) => {
   let seen = 0
   return (changes: Change[]) =>
@@ -96,7 +98,8 @@ test.each<[string, RegExp, (changes: Change[]) => Change[]]>([
   ],
 ])('a watcher that %s is found out', async (_, what, spoil) => {
   const found: string[] = []
-  // What four writers make of a round is another each time: of one that ends with few files written it may not be seen.
+  // Four writers make something else of a round each time. A round that ends with few written files may not
+  // show the fault.
   for (const round of fc.sample(arbitrary, { seed: 1, numRuns: MOST_ROUNDS })) {
     found.push(...(await play(round, {}, comparing(spoil))).wrong)
     if (found.some((line) => what.test(line))) break

@@ -3,7 +3,10 @@ import type { Change } from '../../../src/index.ts'
 const isAtOrAbove = (told: string, path: string) => `${path}/`.startsWith(`${told}/`)
 const moved = (path: string, from: string, to: string) => to + path.slice(from.length)
 
-/** The indices of the changes that tell of what has this path in the end, or of what it lies in, by whatever names they had then. */
+/**
+ * Returns the indices of the changes of the entry that has this path at the end, or of a directory above, by
+ * their names at the time.
+ */
 export function historyOf(changes: readonly Change[], path: string): number[] {
   const found: number[] = []
   let name = path

@@ -8,19 +8,21 @@ import { watchOver } from './watchdog.ts'
 import { unobservable } from './watching/observer.ts'
 import { unavailable } from './world/world.ts'
 
-// Processes change a tree, move parts of it out and in, exchange, link and replace, all at once. Whatever the settings, what the changes say,
-// each applied alone to the state before and nothing else, is what there is; and what was written was told after it was.
+// Processes change a tree, move parts of it out and in, exchange, link and replace, all at once. With all
+// settings, the changes must lead from the state before to the state after, each applied alone. Each write
+// must be told after the write.
 //
 // In the environment:
-// ROUNDS=1000      as many rounds; if it is not set 8, or 40 with LONG, which is each setting, of a quarter of the operations: who asks for rounds has them long
-// SEED=...         the settings and operations with this number, and those that follow it. Without it they are the same each time: what new ones
-//                  find is for whoever plays them
-// SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
-// ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
-// SHRINK_MS=...    for how long a failure is made smaller
+// ROUNDS=1000      the number of rounds. Default: 8, or 40 with LONG, each with a quarter of the operations
+// SEED=...         the number of the first settings and operations; the next numbers follow. Default: the same
+//                  each time, so that only people who set SEED play new ones
+// SETTINGS='{...}' settings that are not random, as JSON: see settings.ts
+// ROUND=file       plays the small round of a failure again, up to 100 times; the failure names the file
+// SHRINK_MS=...    the ms for which a failing round is made smaller
 
 const total = rounds(process.env.ROUNDS, { quick: 8, long: 40 })
-// For those who wait, eight with each filesystem, binds, both queues and what else makes a difference, of which none takes several seconds.
+// Long runs begin with 1. Short runs begin with 6: from there eight settings have each filesystem, binds,
+// both queues and the other great differences, and none takes several seconds.
 const first = Number(process.env.SEED ?? (isLong ? 1 : 6))
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
@@ -28,7 +30,7 @@ const mostOperations = process.env.ROUNDS === undefined ? ORDINARY.operations / 
 
 const whyNot = (settings: Settings) => unavailable(settings) ?? unobservable(settings)
 
-/** The settings with this number, as they are played. */
+/** Returns the settings of a seed, with a limit on the operations. */
 function playedFrom(seed: number): Settings {
   const drawn = settingsFrom(seed, given, (settings) => whyNot(settings) === undefined)
   return { ...drawn, operations: given.operations ?? Math.min(drawn.operations, mostOperations) }
@@ -42,7 +44,7 @@ const SPECIAL: Array<Partial<Settings>> = [
   { host: 'process' },
 ]
 
-// What cannot be drawn here is skipped by name.
+// Settings that this machine cannot play are skipped by name.
 for (const settings of SPECIAL) {
   const why = whyNot({ ...ORDINARY, ...settings })
   if (why !== undefined) test.skip(`rounds with ${JSON.stringify(settings)}: ${why}`, () => {})

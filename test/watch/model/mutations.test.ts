@@ -7,18 +7,18 @@ import { ORDINARY, type Settings } from './settings.ts'
 import { mayLimitQueue } from './watching/observer.ts'
 import { unavailable } from './world/world.ts'
 
-// What the model test is worth: it fails when what it is there for is broken. Each mutation is made in a copy of the sources, in
-// which the same tests are run.
+// The worth of the model test: it fails when the code is broken. Each mutation is made in a copy of the
+// sources, in which the same tests run.
 
 interface Noticed extends Mutation {
   name: string
-  /** vitest's arguments: which tests are to fail. */
+  /** The arguments of vitest that select the tests that must fail. */
   tests: string[]
-  /** Of the model's rounds, if they are to fail. */
+  /** The settings of the model's rounds, if those must fail. */
   settings?: Partial<Settings>
-  /** What they are to say: not any failure will do, a syntax error for one. */
+  /** The expected message. A syntax error, for one, is no proof. */
   says: RegExp
-  /** Why they cannot be run here, if so. */
+  /** The reason why the tests cannot run here, if any. */
   whyNot?: string | undefined
 }
 
@@ -59,7 +59,8 @@ const mutations: Noticed[] = [
     says: DIVERGED,
     whyNot: noTmpfs,
   },
-  // The model test notices the next one where the scheduler makes it happen: not at all in 200 rounds beside two busy processes.
+  // The model test notices the next one only where the scheduler helps: not once in 200 rounds beside two
+  // busy processes.
   {
     name: 'what is found is taken in though an event has told of it since',
     file: 'watch/pending/recheck_queue.ts',
@@ -68,8 +69,8 @@ const mutations: Noticed[] = [
     tests: ['test/watch/pending/recheck_queue.test.ts'],
     says: /to deeply equal/,
   },
-  // The next two it does not notice, or in 2 of 3,200 rounds: too seldom to be asked for. What is told wrong is in doubt as well, and is
-  // right when it has been looked at.
+  // The model test notices the next two not at all, or in 2 of 3,200 rounds. The wrong changes concern names
+  // in doubt, which are right after the next look.
   {
     name: 'where directories moved, nothing is listed once more',
     file: 'watch/events/follow_up.ts',
@@ -88,16 +89,18 @@ const mutations: Noticed[] = [
   },
 ]
 
-// Who writes while the watcher reads is up to the scheduler: beside other work 40 rounds passed without the interleaving that shows it.
+// The scheduler decides when a writer runs while the watcher reads: beside other work, 40 rounds passed
+// without the failing interleaving.
 const TRIES = 5
 
 const ROOT = join(import.meta.dirname, '../../..')
-// A seed and a time to shrink are for people; this only wants to know whether it fails.
+// The seed and the time to shrink are for people. This test only needs the failure.
 const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '20', NO_COLOR: '1', FORCE_COLOR: '0' }
 
 function run(copy: string, { tests, settings }: Noticed): Promise<{ passed: boolean; output: string }> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  // Without the variables by which this vitest tells its own workers who they are, and without LONG, by which more rounds would be played.
+  // Removes the variables by which this vitest identifies its workers, and LONG, which would play more
+  // rounds.
   const mine = /^(VITEST|TEST$|NODE_ENV$|LONG$)/
   const inherited = Object.entries(process.env).filter(([name]) => !mine.test(name))
   return new Promise((resolve) => {
@@ -106,7 +109,7 @@ function run(copy: string, { tests, settings }: Noticed): Promise<{ passed: bool
       [vitest, 'run', '--bail', '1', ...tests],
       {
         cwd: copy,
-        // What a failure leaves for people goes with the copy.
+        // Files that a failure leaves for people are removed with the copy.
         env: {
           ...Object.fromEntries(inherited),
           ...environment,

@@ -7,16 +7,19 @@ import { makeWorld } from './world/world.ts'
 import { Writers } from './world/writers.ts'
 
 export interface Outcome {
-  /** What is wrong, a line each; the first is the worst. None: nothing is. */
+  /** The faults, a line each, the worst first. Empty if there are none. */
   wrong: string[]
-  /** How many changes were told. */
+  /** The number of changes. */
   told: number
   overflows: number
-  /** How many operations were possible. */
+  /** The number of operations that the kernel accepted. */
   operations: number
 }
 
-/** Lets the writers do a round with a watcher at work, and says how what it told differs from what is. */
+/**
+ * Lets the writers do a round while a watcher is at work, and returns the differences between the changes and
+ * the tree.
+ */
 export async function play(
   round: Round,
   given: Partial<Settings> = {},
@@ -30,7 +33,7 @@ export async function play(
   let operations = 0
   if (settings.start === 'before') await session.start(false)
   for (const scripts of round) {
-    // Each script begins with a mark, so that a watcher that is to start amid the work does.
+    // Each script begins with a mark, at which a watcher that starts amid the work starts.
     const marked = scripts.map((script) => [['mark'], ...script])
     operations += await writers.run(marked, () => session.meanwhile())
     await session.settle(writers)

@@ -12,34 +12,35 @@ import { contentsOf, divergences, type Snapshot, snapshot, snapshotOfFiles } fro
 import { rootsOf, type World } from './world/world.ts'
 import { count } from './world/writers.ts'
 
-// Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
+// Far longer than a slow watcher takes, and shorter than a test may take: a watcher that hangs must be told
+// from a slow one.
 const PATIENCE_MS = 20_000
 const PATIENCE_OF_LARGE_MS = 100_000
-// Of what is wrong, and of the changes told about one name of it: a failure is to be read at a glance.
+// The most faults, and the most changes of one name, in a report: a failure must be readable at a glance.
 const MOST_DIFFERENCES = 5
 const MOST_CHANGES = 16
 
-/** What those who write say that they have done. */
+/** The account that the writers give of their work. */
 export interface Done {
   /** See {@link Written}. */
   linked: ReadonlySet<bigint>
   wrote: ReadonlyMap<bigint, number>
-  /** Each rename, as in {@link Writers}; undefined: nobody counts them. */
+  /** The count of each rename, as in {@link Writers}; undefined: not counted. */
   renamed: ReadonlyMap<string, number> | undefined
 }
 
 /** A watcher of a tree, and a consumer that applies each change alone. */
 export class Session implements AsyncDisposable {
-  /** A line for each thing that is wrong. */
+  /** A line for each fault. */
   readonly wrong: string[] = []
-  /** How many changes were told. */
+  /** The number of changes. */
   told = 0
   overflows = 0
-  // What was told since the last time that all was compared, and when. It is applied when all is: else sync() would be as quick as this consumer is.
+  // The changes since the last comparison, with their times. They are applied at the next comparison, or else
+  // the consumer would slow sync() down.
   #taken: Array<{ changes: Parameters<Tell>[0]; at: number }> = []
   #changes: Change[] = []
-  // How often each rename was told, by an event.
-  // By root.
+  // How often an event told each rename, by root.
   readonly #pairs = new Map<string, Map<string, number>>()
   readonly #settings: Settings
   readonly #observe: Observe
@@ -47,7 +48,7 @@ export class Session implements AsyncDisposable {
   readonly #roots: string[]
   readonly #patience: number
   #believed: AppliedAlone
-  // Roots that are files, and are not there.
+  // The roots that are files and are missing.
   readonly #lost = new Set<string>()
   readonly #misfits: Array<{ what: string; change: Change }> = []
   #observer: Observer | undefined
@@ -63,7 +64,10 @@ export class Session implements AsyncDisposable {
     this.#patience = Object.keys(SHAPES[settings.shape]).length > 0 ? PATIENCE_OF_LARGE_MS : PATIENCE_MS
   }
 
-  /** With `initial` the consumer starts from nothing, and anything may be going on; without, nobody may be writing yet. */
+  /**
+   * Starts the watcher. With `initial` the consumer starts from nothing while writers may be at work. Without
+   * it no writer may be at work yet.
+   */
   async start(initial: boolean): Promise<void> {
     const watched = { roots: this.#roots, initial, settings: this.#settings }
     this.#observer = this.#observe(watched, (changes, at) => void this.#taken.push({ changes, at }))
@@ -72,7 +76,7 @@ export class Session implements AsyncDisposable {
     if (!initial) this.#adopt(this.#reality())
   }
 
-  /** Starts, or asks for all so far, while the writers go on. */
+  /** Starts the watcher or calls sync(), while the writers go on. */
   meanwhile(): void {
     if (this.#observer === undefined) this.#meanwhile.push(this.start(true))
     else this.#meanwhile.push(this.#started.then(() => this.sync()))
@@ -82,7 +86,7 @@ export class Session implements AsyncDisposable {
     if (this.#observer !== undefined) await this.#inTime('sync()', this.#observer.sync())
   }
 
-  /** Nobody writes any more: compares what was told with what is, and begins anew from there. */
+  /** Compares the changes with the tree once all writers are done, and begins anew from there. */
   async settle({ linked, wrote, renamed }: Done): Promise<void> {
     try {
       await Promise.all(this.#meanwhile.splice(0))
@@ -119,7 +123,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** A root that is a file may go and come; no other does. */
+  /** A root that is a file may go and come. No other root may. */
   #go({ type, path }: Change): string | undefined {
     if (type !== 'lost' && type !== 'restored') return undefined
     if (this.#settings.roots !== 'files') return `${type} ${path}: the root never went`
@@ -138,7 +142,7 @@ export class Session implements AsyncDisposable {
   }
 
   #adopt(real: Snapshot): void {
-    // A root that is lost is still known to be a file.
+    // The consumer knows that a lost root is a file.
     const lost = [...this.#lost].map((path) => [path, 'file'] as const)
     this.#believed = new AppliedAlone(...this.#roots).adopt(lost).adopt(contentsOf(real))
   }
@@ -157,8 +161,9 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * No rename may be told that was none: a half that is paired with another's. A directory that a scan finds in one root, before the event is read that it has
-   * left another, is told of under both: so the renames of each root are counted.
+   * Every told rename must be a real one, and not two halves of different renames. A scan may find a
+   * directory in one root before the watcher reads the event that the directory left another root. Both roots
+   * then tell the rename, so renames are counted by root.
    */
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
     if (this.#settings.binds || this.#settings.followSymlinks) return

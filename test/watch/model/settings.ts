@@ -1,53 +1,56 @@
 import { randomFrom } from '../support.ts'
 
-/** What varies from round to round. Pure data: a round is played again from these and a seed. */
+/** The settings of a round: pure data, so that settings and a seed play a round again. */
 export interface Settings {
   filesystem: 'ext4' | 'overlay' | 'tmpfs'
-  /** What is there beforehand: see {@link SHAPES}. */
+  /** The entries before the round: see {@link SHAPES}. */
   shape: ShapeName
-  /** 'nested': one lies in the other. 'files': some of the names that are written. */
+  /** 'nested': one root lies in the other. 'files': the roots are some of the written files. */
   roots: 'one' | 'two' | 'nested' | 'files'
-  /** One directory is mounted at two places in the tree. */
+  /** Mounts one directory at two places in the tree. */
   binds: boolean
   writers: 1 | 4
-  /** Whether names are exchanged (RENAME_EXCHANGE). */
+  /** Lets the writers exchange names (RENAME_EXCHANGE). */
   exchanges: boolean
-  /** Of all writers together. */
+  /** The number of operations of all writers together. */
   operations: number
-  /** 'before' the writers begin, or 'amid' their work: then what the watcher found is what it told. */
+  /**
+   * 'before' the writers begin, or 'amid' their work. With 'amid' the watcher tells the entries that it
+   * finds.
+   */
   start: 'before' | 'amid'
   source: 'inotify' | 'poll' | 'inotify+poll'
-  /** ms between polls. */
+  /** The ms between polls. */
   interval: number
   hash: boolean
   /** fs.inotify.max_queued_events. */
   queue: 16 | 64 | 256 | 16384
-  /** How many watches there are to be had (user.max_inotify_watches); 0: as many as are asked for. */
+  /** The most watches that can be had (user.max_inotify_watches); 0: no limit. */
   watches: number
-  /** Where the watcher runs. 'process': in a user namespace of its own. */
+  /** The place where the watcher runs. 'process': in a user namespace of its own. */
   host: 'here' | 'worker' | 'process'
   /** 'slow': an iterator that lags behind. */
   consumer: 'listener' | 'slow'
-  /** How many entries are held unpacked; 0: as many as usual. */
+  /** The number of entries that are kept unpacked; 0: the default. */
   entryCache: number
   followSymlinks: boolean
-  /** ms. 'save': as without the option. */
+  /** The option in ms. 'save': without the option. */
   settle: number | 'save'
   /** The form of the rule. */
   ignore: 'nothing' | 'prefix' | 'pattern' | 'function'
-  /** 'buffer': some names are no UTF-8. */
+  /** 'buffer': some names are not UTF-8. */
   encoding: 'utf8' | 'buffer'
 }
 
 export type ShapeName = 'small' | 'crowded' | 'deep' | 'large' | 'million' | 'abyss'
 
-/** What there is besides three levels of directories. */
+/** The entries besides three levels of directories. */
 export interface Shape {
-  /** In one directory. */
+  /** The number of files in one directory. */
   files?: number
-  /** Directories in each other. */
+  /** The number of directories within each other. */
   levels?: number
-  /** Of 100 files each. */
+  /** The number of directories with 100 files each. */
   directories?: number
 }
 
@@ -56,12 +59,12 @@ export const SHAPES: Readonly<Record<ShapeName, Shape>> = {
   crowded: { files: 20_000 },
   deep: { levels: 300 },
   large: { directories: 2000 },
-  // One directory of a million names, and the deepest that is promised: only if asked for.
+  // Only on request: a directory of a million names, and the deepest tree that is promised.
   million: { files: 1_000_000 },
   abyss: { levels: 5000 },
 }
 
-/** What most users have. What of a round's settings differs from it is what it is about. */
+/** The settings of most users. The other settings of a round are its subject. */
 export const ORDINARY: Settings = {
   filesystem: 'tmpfs',
   shape: 'small',
@@ -85,7 +88,7 @@ export const ORDINARY: Settings = {
   encoding: 'utf8',
 }
 
-/** Each value as often as it stands there. */
+/** Each value with its weight. */
 type Choices = { [Name in keyof Settings]: ReadonlyArray<readonly [value: Settings[Name], weight: number]> }
 
 const CHOICES: Choices = {
@@ -185,30 +188,31 @@ const CHOICES: Choices = {
   ],
 }
 
-/** What cannot be together. */
+/** Combinations that cannot be played. */
 const CONTRADICTIONS: ReadonlyArray<(settings: Settings) => boolean> = [
-  // The limit is that of a user namespace, and from there no other can be reached.
+  // The limit belongs to a user namespace, and a process in that namespace cannot enter another one.
   ({ watches, host }) => watches > 0 !== (host === 'process'),
   ({ host, filesystem, binds }) => host === 'process' && (filesystem === 'overlay' || binds),
   ({ watches, source }) => watches > 0 && source !== 'inotify',
-  // What is planted is copied into the namespace.
+  // The planted entries are copied into the namespace.
   ({ filesystem, binds, shape }) => (filesystem === 'overlay' || binds) && shape !== 'small',
   ({ filesystem, binds }) => filesystem === 'overlay' && binds,
   ({ roots, binds, shape, followSymlinks }) =>
     roots !== 'one' && (binds || shape !== 'small' || followSymlinks),
-  // A root is a file or a directory for good: it has to be there at the start. No rule is about roots.
+  // A root stays a file or a directory: it must exist at the start. Rules do not apply to roots.
   ({ roots, start, ignore }) => roots === 'files' && (start === 'amid' || ignore !== 'nothing'),
-  // Links lead to places outside of the tree, which cannot be copied; and the rules are about places, not links.
+  // Links lead outside the tree, to places that cannot be copied. Rules apply to places, not to links.
   ({ followSymlinks, filesystem, binds, shape, ignore }) =>
     followSymlinks && (filesystem === 'overlay' || binds || shape !== 'small' || ignore !== 'nothing'),
-  // Files are read whole in each pass.
+  // Each pass reads files whole.
   ({ hash, source }) => hash && source === 'inotify',
   ({ interval, source }) => interval < 1_000_000 && source === 'inotify',
   ({ queue, source }) => queue < 16384 && source === 'poll',
 ]
 
 /**
- * The settings with this number, but for those that are given. `isPossible`: on this machine. Throws if no settings fit those given.
+ * Returns random settings of this seed, with the given ones in place. `isPossible`: this machine can play the
+ * settings. Throws if no settings fit.
  */
 export function settingsFrom(
   seed: number,
@@ -232,7 +236,7 @@ function draw(random: (n: number) => number): Settings {
   return { ...ORDINARY, ...Object.fromEntries(drawn) }
 }
 
-/** What differs from {@link ORDINARY}, as JSON. */
+/** Returns the difference from {@link ORDINARY}, as JSON. */
 export function brief(settings: Settings): string {
   const ordinary = new Map<string, unknown>(Object.entries(ORDINARY))
   const special = Object.entries(settings).filter(([name, value]) => ordinary.get(name) !== value)

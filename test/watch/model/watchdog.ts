@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-// From a thread of its own: no timer of this thread would run while it is stuck.
+// The code runs in a thread of its own: no timer of this thread would run while it is stuck.
 const CODE = `
 const { workerData: { beats, patience, message } } = require('node:worker_threads')
 const { writeSync } = require('node:fs')

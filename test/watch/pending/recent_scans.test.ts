@@ -88,7 +88,7 @@ test('what was shown at a name, and told as gone from there by whichever event, 
   listed.noteExchanged(exchanged)
   const isToBeTold = () => [twin, file(8), file(0), exchanged].map((each) => listed.hadShown(a, 'x', each))
   expect(isToBeTold()).toEqual([true, false, false, false])
-  // Another listing may have shown it as it was written since.
+  // The listing of b may have shown the exchanged file as it was written since.
   listed.add(b)
   expect(isToBeTold()).toEqual([true, false, false, true])
 })

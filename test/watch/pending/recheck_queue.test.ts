@@ -117,7 +117,7 @@ describe('a file that may have been written without a report is kept in mind', (
       rechecks.mayBeWritten(a, 'y'),
       rechecks.mayBeWritten(b, 'z'),
     ]
-    // The directory may have moved, or something be short: then nothing has been compared.
+    // The directory may have moved, or a resource may be short. Then nothing has been compared.
     expect(known()).toEqual([true, true, true])
     expect([...questions.keys()].map((directory) => rechecks.settle(directory))).toEqual([['x'], ['z']])
     expect(known()).toEqual([false, true, false])
@@ -136,7 +136,7 @@ describe('a file that may have been written without a report is kept in mind', (
   })
 })
 
-// Were each name looked for among all others, it would take a minute.
+// A search among all other names for each would take a minute.
 test('hundreds of thousands of names that events speak of meanwhile', { timeout: 20_000 }, () => {
   const rechecks = new RecheckQueue()
   const names = Array.from({ length: 200_000 }, (_, i) => `name ${i}`)
@@ -150,7 +150,7 @@ test('hundreds of thousands of names that events speak of meanwhile', { timeout:
 
 test('a file that may be swapped with one that was written may be written itself, also when the other has been settled', () => {
   const rechecks = new RecheckQueue()
-  /** Of a look during which events speak of some names. */
+  /** Returns the names that a look settles while events name some names. */
   const settled = (directory: Directory, ...spoken: string[]) => {
     rechecks.begin()
     for (const name of spoken) rechecks.noteEvent(directory, name)
@@ -165,7 +165,7 @@ test('a file that may be swapped with one that was written may be written itself
   expect(settled(a, 'x')).toEqual(['y'])
   expect(settled(a, 'x')).toEqual([])
   expect(settled(a)).toEqual(['x'])
-  // Those were all: what comes is about others.
+  // All swapped names are settled. The next ones are independent.
   rechecks.addSwapped(a, 'x')
   expect(settled(a)).toEqual([])
 })

@@ -22,10 +22,10 @@ import { contentsOf, divergences, snapshot } from '../model/world/snapshot.ts'
 import { untilPast } from '../regressions/losing.ts'
 import { RENAME_EXCHANGE, randomFrom, renameWith, story, watching } from '../support.ts'
 
-// Nothing is polled but by sync().
+// Only sync() polls.
 const BY_HAND = { backend: 'poll', interval: 1_000_000 } as const
 
-/** How many directories polls have told JavaScript of since the last call. */
+/** Returns the number of directories that polls have handed to JavaScript since the last call. */
 function listings(): () => number {
   let count = 0
   const { walk } = Walker.prototype
@@ -141,7 +141,7 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
   const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
   const { changes, told, watcher } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
-  // A pass that takes longer than they may be apart, on a busy machine, is followed by another call.
+  // On a busy machine a pass may take longer than the interval. Another call follows then.
   await expect.poll(() => lingers.mock.calls.length).toBeGreaterThan(0)
   const walked = counted()
   for (let i = 0; i < 20; i++) {
@@ -151,7 +151,7 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
     if (i % 5 === 0) expect(await told()).toEqual([])
   }
   expect(walked).toBe(31)
-  // Not once a change: a pass that was late has been followed by one of JavaScript's.
+  // The walker passes without JavaScript: JavaScript calls it again only after a late pass.
   const wakeups = async () => {
     const before = lingers.mock.calls.length
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -159,7 +159,7 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
   }
   await expect.poll(wakeups).toBe(0)
   expect(lingers.mock.calls.length).toBeGreaterThan(1)
-  // A path that is not there is looked for, and so by JavaScript.
+  // A missing path is looked for by JavaScript.
   await watcher.add(join(root, 'absent'))
   writeFileSync(join(root, 'absent'), '')
   await expect.poll(() => story(changes.splice(0), root)).toContain('restored absent')
@@ -204,10 +204,10 @@ test('a root that goes while nobody asks is lost, and restored when it is back',
   const base = scratch()
   const root = join(base, 'root')
   makeTree(root)
-  // Of what was written shortly before watching began, nobody knows whether it is told when the root is back.
+  // A file that was written shortly before the watch began may or may not be told when the root is back.
   await untilPast(join(root, 'd9/e/f/3'))
   const { changes } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
-  // A pass that takes longer than they may be apart, on a busy machine, is followed by another call.
+  // On a busy machine a pass may take longer than the interval. Another call follows then.
   await expect.poll(() => lingers.mock.calls.length).toBeGreaterThan(0)
   renameSync(root, join(base, 'elsewhere'))
   await expect.poll(() => story(changes.splice(0), root)).toEqual(['lost .'])
@@ -240,7 +240,7 @@ test.each([['recursive', true] as const, ['flat', false] as const])(
       const expected = await all.told()
       knowsNothing = false
       const what = `SEED=${seed}, round ${round}: ${done.join('; ')}`
-      // The paths depend on which of several renames comes first, and that on the walker's threads.
+      // The order of several renames depends on the walker's threads, and so do the paths.
       const kinds = (changes: Change[]) =>
         changes.map(({ type, ...more }) => `${type} ${Object(more).kind}`).sort()
       expect(kinds(found), what).toEqual(kinds(expected))
@@ -252,7 +252,7 @@ test.each([['recursive', true] as const, ['flat', false] as const])(
   },
 )
 
-/** One operation somewhere below a directory, in words. */
+/** Does one operation somewhere below a directory, and returns it in words. */
 function operate(root: string, random: (n: number) => number): string {
   const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
   const pick = () => paths[random(paths.length)] ?? 'd0'
@@ -271,7 +271,7 @@ function operate(root: string, random: (n: number) => number): string {
     else if (random(4) === 0 && isThere && existsSync(target)) renameWith(RENAME_EXCHANGE, source, target)
     else symlinkSync('nowhere', target)
   } catch {
-    // It does not go together.
+    // The names do not fit the operation.
   }
   return `${kind} ${from} ${to}`
 }

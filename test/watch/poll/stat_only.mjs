@@ -1,5 +1,5 @@
-// Runs in a user and mount namespace, on a tmpfs of its own: watches ConfigMaps behind FUSE mounts, changes what lies behind them, and
-// prints as JSON what the server was asked for and what was told.
+// Runs in a user and mount namespace, on a tmpfs of its own. Watches ConfigMaps behind FUSE mounts, changes
+// the files behind the mounts, and prints as JSON the requests to the server and the changes.
 //
 //   unshare -rm node stat_only.mjs SCENARIO DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -9,12 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../../examples/kubelet.mjs'
 import { serve } from '../../mirror/fuse_mount.mjs'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 
-/** Longer than the server takes for a pass on a busy machine: where it does not, JavaScript polls. */
+/** Longer than the server takes for a pass on a busy machine: after a slower pass JavaScript polls. */
 const INTERVAL = 400
-/** Longer than native/scan/stat_only.h takes to believe that a directory is quiet. */
+/** Longer than native/scan/stat_only.h takes to consider a directory quiet. */
 const SETTLED = 4500
 const GETATTR = 3
 const [, , scenario = '', base = ''] = process.argv
@@ -30,7 +30,7 @@ const keys = (text) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`
 const program = join(import.meta.dirname, '../../mirror/fuse_server.mjs')
 async function serveFuse(tick = '1') {
   try {
-    // Names are remembered for an hour: who does not have them looked up anew sees nothing.
+    // The kernel caches names for an hour: only a watcher that looks names up anew sees a change.
     await serve([process.execPath, program, back, front, '3600', '', '', log, tick], front)
   } catch (error) {
     process.stdout.write(JSON.stringify({ unable: String(error) }))
@@ -38,13 +38,16 @@ async function serveFuse(tick = '1') {
   }
 }
 
-/** What the server has been asked for since the log was emptied: when, and the opcode. */
+/** Returns the server's requests since the log was emptied: the time and the opcode of each. */
 function asked() {
   const lines = fs.readFileSync(log, 'utf8').split('\n').slice(0, -1)
   return lines.map((line) => line.split(' ').map(Number))
 }
 
-/** As {@link requestsMeanwhile}, but for a thorough pass: the next is 10 s away. */
+/**
+ * Does the same as {@link requestsMeanwhile}, and tries again after a thorough pass: the next one is 10 s
+ * away.
+ */
 async function requests() {
   let found = await requestsMeanwhile()
   for (let tries = 1; tries < 3 && found.opcodes.some((opcode) => opcode !== GETATTR); tries++)
@@ -52,7 +55,7 @@ async function requests() {
   return found
 }
 
-/** In how many intervals, at least, what has been asked for. */
+/** Returns the least number of intervals, and the requests in them. */
 async function requestsMeanwhile() {
   fs.truncateSync(log)
   const began = performance.now()
@@ -62,7 +65,7 @@ async function requestsMeanwhile() {
   return { intervals: Math.ceil((performance.now() - began) / INTERVAL), opcodes }
 }
 
-/** What each pass has asked the server for in the next while: opcodes, parted where nothing was asked for. */
+/** Returns the opcodes of each of the next passes. A pause in the requests separates two passes. */
 async function passes() {
   fs.truncateSync(log)
   await sleep(6 * INTERVAL)
@@ -89,7 +92,8 @@ async function watching(path, options) {
   return {
     coverage: watcher.coverage().map(({ why }) => why),
     /**
-     * Which change of this name is told, and how many passes have asked for no more than the times of a directory since it was made.
+     * Waits for the change of this name, and counts the passes since it was made that asked only for the
+     * times of a directory.
      *
      * @param {string} name @param {() => unknown} change
      */
@@ -131,7 +135,7 @@ async function polled(path, options, look) {
 const scenarios = {
   names: () => quiet(),
   recursive: () => quiet(front, { recursive: true }),
-  // The mount lies below what is watched.
+  // The mount lies below the watched directory.
   below: () => quiet(join(base, 'mounts'), { recursive: true }),
   hash: () => polled(front, { recursive: true, hash: true }, passes),
 
@@ -142,7 +146,7 @@ const scenarios = {
     return await until('key-3', () => fs.writeFileSync(join(back, '..data/key-3'), 'two'))
   },
 
-  // A file of somebody's beside the links.
+  // A user's file lies beside the links.
   async flat() {
     await atomicWrite(back, keys('one'))
     await serveFuse()
@@ -159,7 +163,7 @@ const scenarios = {
     return { made, atRest, written }
   },
 
-  // The server's clock ticks once a second: two swaps look alike.
+  // The server's clock ticks once a second: two swaps in a second look alike.
   async ticks() {
     await atomicWrite(back, keys('one'))
     await serveFuse('1000000000')
@@ -168,7 +172,7 @@ const scenarios = {
     const at = (ms) => sleep(1000 - (Date.now() % 1000) + ms)
     await at(50)
     const first = await until('..data', () => atomicWrite(back, keys('two')))
-    // Long enough for a few passes, which are close to each other now.
+    // Long enough for a few passes, which follow each other closely now.
     await sleep(250)
     const isOneTick = Date.now() % 1000 < 900
     const second = await until('..data', () => atomicWrite(back, keys('one')))

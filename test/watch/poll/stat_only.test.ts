@@ -1,5 +1,5 @@
-// What is polled of a directory in the kubelet's layout: behind FUSE mounts, by stat_only.mjs, which uses dist; and of directories of this
-// machine.
+// Polls of directories in the kubelet's layout: behind FUSE mounts, by stat_only.mjs, which uses dist, and of
+// directories on this machine.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, lutimesSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
@@ -16,13 +16,13 @@ import { story, watching } from '../support.ts'
 const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/index.js'))
 
 const GETATTR = 3
-/** One may be under way when the change is made. A thorough pass comes after 25. */
+/** One pass may be under way when the change is made. A thorough pass comes after 25. */
 const FEW = 2
 const GLANCED_AT = /by the times of its directory, and all of it every 10 s/
 
 interface Told {
   type: string
-  /** Passes since it was made that have asked for no more than the times of a directory. */
+  /** The number of passes since the change that asked only for the times of a directory. */
   glances: number
 }
 
@@ -58,7 +58,8 @@ describe.skipIf(!mayUnshare || !isBuilt).concurrent('behind FUSE (needs unshare 
       const { intervals, opcodes } = atRest
       expect(coverage.at(-1)).toMatch(GLANCED_AT)
       expect(new Set(opcodes)).toEqual(new Set([GETATTR]))
-      // Passes are an interval apart at least, and a late one is followed by another: not by when they came are requests counted.
+      // Counts requests against intervals, not by their times: passes are at least an interval apart, and
+      // another pass follows a late one.
       expect(opcodes.length).toBeGreaterThan(3)
       expect(opcodes.length).toBeLessThanOrEqual(intervals + 1)
       expect(swap.glances).toBeLessThanOrEqual(FEW)
@@ -134,7 +135,7 @@ test('where links are younger than their directory, its times are not believed',
   await sleep(3000)
   writeFileSync(join(root, 'key'), 'other')
   const told = () => story(changes, root)
-  // Before the first thorough pass.
+  // This is before the first thorough pass.
   await expect.poll(told, { timeout: 6000 }).toEqual([expect.stringMatching(/^modify file \.\..*key$/)])
 })
 
@@ -144,7 +145,8 @@ test('what changes beside one that is at rest is told once, and nobody is woken 
   writeFileSync(join(flat, 'file'), '')
   const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
-  // A pass that takes longer than they may be apart ends that, on a busy machine.
+  // On a busy machine a pass may take longer than a shorter interval, which would end the walker's own
+  // polling.
   const interval = 100
   const { changes } = await watching([config, flat], { backend: 'poll', interval })
   await sleep(3000)

@@ -1,4 +1,5 @@
-// Runs in a mount namespace of its own: the server of a FUSE mount stops, and what is told of a local directory beside it is printed as JSON, how long the loop was held, and how long close() took.
+// Runs in a mount namespace of its own. Stops the server of a FUSE mount, and prints as JSON the changes of a
+// local directory beside the mount, how long the loop was held, and how long close() took.
 //
 //   unshare -rm node stopped.mjs DIRECTORY CASE
 import { execFileSync } from 'node:child_process'
@@ -8,14 +9,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { serveFuse } from '../../mirror/fuse_mount.mjs'
 
 const [, , base = '', name = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
-/** Long beside the time that a poll takes. */
+/** Long in comparison with a poll. */
 const INTERVAL_MS = 500
 
 const at = (/** @type {string} */ path) => join(base, path)
 
-/** What is watched beside the local directory. @type {Record<string, { roots?: string[], link?: string, options?: import('../../../src/entries/watch.ts').WatchOptions, isMounted?: true, isStopped?: true }>} */
+/** The roots and links beside the local directory. @type {Record<string, { roots?: string[], link?: string, options?: import('../../../src/entries/watch.ts').WatchOptions, isMounted?: true, isStopped?: true }>} */
 const CASES = {
   directory: { roots: ['front/d'] },
   file: { roots: ['front/f'] },
@@ -35,7 +36,7 @@ const { roots = [], link, options, isMounted, isStopped } = CASES[name] ?? {}
 for (const path of ['back/d', 'front', 'local', 'other']) mkdirSync(at(path), { recursive: true })
 for (const path of ['back/f', 'back/g']) writeFileSync(at(path), '')
 if (link !== undefined) symlinkSync(link, at('local/link'))
-// Nothing is remembered: each look asks the server.
+// The kernel caches nothing: each look asks the server.
 const server = await serveFuse(at('back'), at('front'), '', '1', 0)
 const stop = async () => {
   server.kill('SIGSTOP')
@@ -57,7 +58,7 @@ watcher.on('changes', (changes) => {
 watcher.ready.catch(() => {})
 if (!isStopped) {
   await watcher.ready
-  // Between two polls: of a server that stops within a task the answer is waited for.
+  // Stops the server between two polls: a task that is under way waits for the server's answer.
   await stop()
   // By then a poll has asked the server, and has no answer.
   await sleep(2 * INTERVAL_MS)

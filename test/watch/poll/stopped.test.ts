@@ -1,4 +1,5 @@
-// A server that has stopped, or whose network is gone, answers nothing: a question to it waits, and nothing ends the wait. That may delay what is told of its own mount, and nothing else.
+// A server that has stopped, or whose network is gone, gives no answer: a question waits without end. That
+// may delay the changes of the server's own mount, and no others.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +21,8 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server has stopped (needs user names
   ])('changes elsewhere are told all the same: %s', (name) => {
     const { isTold, held, closed } = play(name)
     expect(isTold).toBe(true)
-    // As long as the machine may be busy with other tests; else for as long as the server is stopped.
+    // The bound allows for a machine that is busy with other tests. Otherwise the loop would be held for as
+    // long as the server is stopped.
     expect(Math.max(held, closed)).toBeLessThan(5000)
   })
 

@@ -1,5 +1,5 @@
-// Directories that the watching process may not read, or search, for a while: nothing is lost by it, nor told to be gone. To root nothing is
-// closed, so the process is nobody's.
+// Directories that the watching process may not read, or search, for a while: no change is lost, and no entry
+// is told as gone. Root may read all directories, so the process runs as nobody.
 import { appendFileSync, chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { story } from '../support.ts'
 import { overflow } from './losing.ts'
 
 const NEVER = 1_000_000
-// With rules, a directory that is renamed is listed again, with what is in it.
+// With rules, a renamed directory is listed again, with the entries below.
 const WITH_RULES = { ignore: ['/nowhere'] }
 
 /** A watcher of a directory that has a/d/f. */

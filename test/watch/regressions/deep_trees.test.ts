@@ -1,4 +1,4 @@
-// What is done in a deep tree costs as much a level as in a shallow one.
+// Work in a deep tree costs as much for each level as in a shallow one.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,26 +11,26 @@ import { watching } from '../support.ts'
 
 const chain = (...args: string[]) => void execFileSync(compile('chain'), args, { stdio: 'pipe' })
 
-// The longer is eight times the shorter, and its paths are just short enough for the kernel.
+// The long chain is eight times the short one, and its paths are just short enough for the kernel.
 const [SHORT, LONG] = [200, 1600]
-// Eight times as much, and twice that for what each costs besides. What is quadratic takes 64 times as much.
+// Eight times the cost, and twice that for fixed costs. Quadratic work would cost 64 times as much.
 const MOST_TIMES = 16
-// Beside others a processor does less in the same time. What is quadratic costs too much each time.
+// Beside other processes a processor does less in the same time. Quadratic work costs too much in each run.
 const MOST_RUNS = 3
-// Below so many ms it is the machine that is measured.
+// Below so many ms the test would measure the machine.
 const LEAST = 50
 
 interface Scenario {
   title: string
   options?: WatchOptions
-  /** Whether the chain is there when the watching begins. */
+  /** The chain is there when the watch begins. */
   isThere: boolean
   act: (tree: { watched: string; outside: string; levels: number }) => void
-  /** How many changes tell of it. */
+  /** The number of changes. */
   changes: (levels: number) => number
 }
 
-/** The directory at a level of the chain in a tree. */
+/** Returns the directory at a level of the chain in a tree. */
 const at = (watched: string, level: number) => `${watched}/chain${'/d'.repeat(level)}`
 
 const atEachLevel = (act: (directory: string) => void) => (tree: { watched: string; levels: number }) => {
@@ -88,12 +88,15 @@ const scenarios: Scenario[] = [
   },
 ]
 
-/** ms of processor, whoever else has it meanwhile, until sync() has told of what is done in a chain of so many levels. */
+/**
+ * Returns the ms of processor time of this process until sync() has told what was done in a chain of so many
+ * levels.
+ */
 async function costOf({ options, isThere, act, changes }: Scenario, levels: number): Promise<number> {
   const base = mkdtempSync('/dev/shm/ib-')
   const [watched, outside] = [join(base, 'w'), join(base, 'o')]
   for (const path of [watched, outside]) mkdirSync(join(path, 'chain'), { recursive: true })
-  // Deeper than rmSync goes.
+  // The chain is deeper than rmSync goes.
   onTestFinished(() => void execFileSync('rm', ['-rf', base]), 60_000)
   if (isThere) chain('make', join(watched, 'chain'), String(levels))
   const { watcher, told } = await watching(watched, { recursive: true, backend: 'inotify', ...options })
@@ -110,7 +113,7 @@ async function costOf({ options, isThere, act, changes }: Scenario, levels: numb
 test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))(
   '%s: that costs sync() as much for a level of many as for one of few',
   async (_, scenario) => {
-    // Compiled only then.
+    // The first run compiles the code.
     await costOf(scenario, SHORT)
     const short = Math.max(LEAST, await costOf(scenario, SHORT))
     let long = Number.POSITIVE_INFINITY

@@ -1,4 +1,5 @@
-// Trees of more entries than are kept unpacked at once: no change may be lost, be told as another, or cost more than in a small tree.
+// Trees with more entries than are kept unpacked: no change may be lost, told as another one, or cost more
+// than in a small tree.
 import { closeSync, mkdirSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import { inWords, watching } from '../support.ts'
 import { losing, untilPast } from './losing.ts'
 
 const NEVER = 1_000_000
-// Of a tenth of the entries a tenth is kept, for those who wait: the same goes through the cache.
+// Quick runs have a tenth of the entries and of the cache, so that as great a part goes through the cache.
 const TENTH = isLong ? 1 : 10
 const DIRECTORIES = 1000 / TENTH
 const FILES = 100
@@ -24,14 +25,17 @@ function fill(directory: string, files: number): void {
   for (let i = 0; i < files; i++) touch(join(directory, `f${i}`))
 }
 
-/** Directories d0, d1, ... of 100 files each: more than are kept unpacked. In memory, where files are made quickly. */
+/**
+ * Makes directories d0, d1, ... of 100 files each, which are more than are kept unpacked. In memory, where
+ * files are made quickly.
+ */
 async function largeTree(root: string): Promise<void> {
   mkdirSync(root)
   for (let i = 0; i < DIRECTORIES; i++) fill(join(root, `d${i}`), FILES)
   await untilPast(root)
 }
 
-/** Of each directory a file is written and another removed. */
+/** Writes one file and removes another in each directory. */
 function changeEach(root: string): void {
   for (let i = 0; i < DIRECTORIES; i++) {
     writeFileSync(join(root, `d${i}/f0`), 'x')
@@ -39,7 +43,7 @@ function changeEach(root: string): void {
   }
 }
 
-/** How many of what {@link changeEach} does were not told, and what was told besides. */
+/** Returns the changes of {@link changeEach} that are missing, and other changes. */
 function missing(changes: Change[], root: string) {
   const told = new Set(changes.map((change) => inWords(change, root)))
   const expected = Array.from({ length: DIRECTORIES }, (_, i) => [
@@ -94,7 +98,7 @@ test('a rename from one large directory to another is a rename', async () => {
   expect(lines).toEqual(names.map((name) => `rename file a/${name} b/${name}-moved`))
 })
 
-/** ms until `count` files, made in turn in directories of so many files, have been told. */
+/** Returns the ms until `count` files, made in turn in directories of so many files, have been told. */
 async function timeInTurn(sizes: number[], count: number): Promise<number> {
   const root = scratch('/dev/shm')
   for (const [i, files] of sizes.entries()) fill(join(root, `d${i}`), files)
@@ -112,7 +116,7 @@ async function timeInTurn(sizes: number[], count: number): Promise<number> {
   return took
 }
 
-// Below so many ms it is the machine that is measured.
+// Below so many ms the test would measure the machine.
 const LEAST = 25
 const MOST_TIMES = 10
 const TRIES = 3
@@ -120,14 +124,14 @@ const TRIES = 3
 const IN_TURN: Array<[what: string, large: number[], small: number[], count: number]> = [
   ['two directories of 40,000 files', [40_000, 40_000], [4000, 4000], 300],
 ]
-// Some seconds to make, and to remove.
+// Making and removing these takes some seconds.
 if (isLong) IN_TURN.push(['a directory of 300,000 files and a small one', [300_000, 10], [3000, 10], 50])
 
 test.each(IN_TURN)(
   'files made in turn in %s are told as soon as in small ones',
   async (_, large, small, count) => {
     const tries: string[] = []
-    // The machine may have stood still meanwhile, which it does not each time.
+    // The machine may have stood still during one run, but not during each.
     for (let left = TRIES; left > 0; left--) {
       const base = Math.max(LEAST, await timeInTurn(small, count))
       const took = await timeInTurn(large, count)

@@ -1,4 +1,5 @@
-// Two entries that change places are one change, and each change can be applied alone: whoever keeps a plain table of names loses nothing.
+// Two entries that change places are one change, and each change can be applied alone: a consumer with a
+// plain table of names loses nothing.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,13 +17,13 @@ const NEVER = 1_000_000
 
 type At = (path: string) => string
 
-// One read an event: as where the reader is quicker than the kernel.
+// One event a read, as when the reader is quicker than the kernel.
 const EVENTS_APART = 'events, each read for itself'
 const SOURCES = ['events', EVENTS_APART, 'polling', 'the rescan after an overflow'] as const
 
 /**
- * Watches a tree, has something done in it, and answers what was told, in words. Fails if what was told, each change alone, does not lead
- * to what is there.
+ * Watches a tree, does `act` in it, and returns the changes in words. Fails if the changes, each applied
+ * alone, do not lead to the tree.
  */
 async function toldBy(
   source: (typeof SOURCES)[number],
@@ -52,12 +53,12 @@ async function toldBy(
   const changes = await told()
   believed.apply(changes)
   expect([...believed.names].toSorted()).toEqual(visible().toSorted())
-  // A poll cannot tell what was written from what was moved, nor can a rescan.
+  // Neither a poll nor a rescan can tell a written file from a moved one.
   const isMove = ({ type }: Change) => !['overflow', 'recovered', 'modify', 'attrib'].includes(type)
   return changes.filter(isMove).map((change) => words(change, root))
 }
 
-/** Of the two places none is the first. */
+/** Describes a change. Sorts the two places of an exchange, because neither is the first. */
 function words(change: Change, root: string): string {
   if (change.type !== 'exchange') return inWords(change, root)
   const places: Array<[string, Kind]> = [
@@ -77,7 +78,7 @@ const file = (at: At, ...paths: string[]) => {
 
 const exchange = (at: At, one: string, other: string) => renameWith(RENAME_EXCHANGE, at(one), at(other))
 
-/** Each goes to the place of the next, the last to that of the first. */
+/** Moves each entry to the place of the next, and the last to that of the first. */
 const turn = (at: At, ...names: string[]) => {
   const last = names.at(-1) as string
   renameSync(at(last), at('aside'))
@@ -249,7 +250,7 @@ test.each(['inotify', 'poll'] as const)(
     const changes: Array<Change<Buffer>> = []
     watcher.on('changes', (batch) => changes.push(...batch))
     await watcher.ready
-    // Its operations are lines of bytes.
+    // Operations are lines of bytes.
     const input = Buffer.concat([Buffer.from('exchange\tn\xfe\tn\xff\n', 'latin1'), Buffer.from('run\n')])
     execFileSync(compile('tree_writer'), [root, scratch(), '0'], { input })
     await watcher.sync()

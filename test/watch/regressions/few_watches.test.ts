@@ -1,5 +1,6 @@
-// A tree of more directories than there are watches: what has none is polled, and no less is told of it. In a user namespace, whose limit
-// is nobody else's. ROUNDS=N tries again what does not fail each time.
+// A tree of more directories than watches: directories without a watch are polled, and no change is missing.
+// Runs in a user namespace, whose limit affects no other process. ROUNDS=N repeats tests that do not fail
+// each time.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -25,7 +26,10 @@ const limitedTo = (watches: number) => {
 const limited = limitedTo(WATCHES)
 const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
 
-/** Directories, each with another one in it, which has a file; watched by a process that has watches for three of four. */
+/**
+ * Makes directories that each hold another one with a file. Watches them from a process with watches for
+ * three of four.
+ */
 async function watchingFew(options: WatchOptions = {}) {
   const root = scratch(roomy)
   for (let i = 0; i < DIRECTORIES; i++) {
@@ -47,7 +51,7 @@ async function watchingFew(options: WatchOptions = {}) {
     .filter((path) => isTop(path) && !uncovered.includes(path) && !uncovered.includes(join(path, 'sub')))
   return {
     child,
-    /** Two of those that have no watch, and one that has, as have those in it. */
+    /** Two directories without a watch, and one that has a watch, as have those in it. */
     polled: unwatched[0] as string,
     another: unwatched[1] as string,
     watched: watched[0] as string,
@@ -56,7 +60,7 @@ async function watchingFew(options: WatchOptions = {}) {
       believed.apply(changes)
       return story(changes, base)
     },
-    /** Fails if what was told, each change alone, does not lead to what is there. */
+    /** Fails if the changes, each applied alone, do not lead to the tree. */
     agrees: () => expect([...believed.names].toSorted()).toEqual(namesIn(root).toSorted()),
   }
 }
@@ -117,7 +121,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   test('what was written in one that is polled is told though it gets a watch before the next poll', async () => {
     const { polled, watched, told, agrees } = await watchingFew()
     writeFileSync(join(polled, 'sub/file'), 'x')
-    // Two watches are there to be had, and its mode is a reason to list it again.
+    // Two watches become free, and the new mode is a reason to list this directory again.
     rmSync(watched, { recursive: true })
     chmodSync(polled, 0o700)
     expect(await told(polled)).toContain('modify file sub/file')
@@ -139,10 +143,10 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     }
   })
 
-  // What a poll last saw of its mode was kept, and compared with ever after.
+  // The watcher kept the mode that a poll saw last, and compared later modes with that one for ever.
   test('the mode of a directory that was polled is told once where it is watched', async () => {
     const { polled, watched, told, agrees } = await watchingFew()
-    // With its parent it makes room for two watches, and takes them.
+    // The move frees two watches, and takes them for its new parent.
     renameSync(watched, join(polled, 'made-anew'))
     await told(polled)
     renameSync(join(polled, 'sub'), join(polled, 'made-anew/was-polled'))
@@ -156,7 +160,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     agrees()
   })
 
-  // What a poll had seen of it first was kept, and never what an event told of it since.
+  // The watcher kept the mode that the first poll saw, and overlooked later events of the mode.
   test('the mode of a directory that is polled in one that is watched is told after an overflow, though the first poll has seen the same', async () => {
     const root = scratch()
     for (const name of ['a', 'b', 'c']) mkdirSync(join(root, name), { mode: 0o755 })
@@ -182,7 +186,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     const failures: string[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const { child, watched } = await watchingFew(options)
-      // Directories are listed, and watches tried for, while sync() waits. The process that it rejects in ends.
+      // While sync() waits, directories are listed and watches tried. If sync() rejects, the process ends.
       const done = (async () => {
         for (let i = 0; i < 10; i++) {
           mkdirSync(join(watched, `new${i}/deep/deeper`), { recursive: true })
@@ -211,7 +215,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     const roots = Array.from({ length: 10 }, (_, i) => join(base, `root${i}`, name))
     for (const root of roots) mkdirSync(name === '' ? root : dirname(root))
     if (name !== '') for (const root of roots) writeFileSync(root, '')
-    // Those of the way to the first, and what is looked for later: a watch for each is more than there are.
+    // Some of the four watches serve the way to the first root, so that there are too few for the others.
     const by = ['unshare', ...limitedTo(4)]
     const child = await WatchingChild.start(roots, { interval: NEVER, by })
     await child.told()

@@ -1,4 +1,5 @@
-// What the paths of roots lead over, files most of all: by what one is found to be lost, and that an event costs what it names.
+// The ways of roots, above all of files: the ways in which a root is found to be lost, and the cost of an
+// event, which must depend on the named entries alone.
 import {
   appendFileSync,
   existsSync,
@@ -21,7 +22,7 @@ import { followingAs, followSymlinks } from './observed.ts'
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
 
-// How often the path of a file is looked at.
+// Counts the looks at paths of files.
 const looks = vi.hoisted(() => ({ count: 0 }))
 vi.mock('node:fs/promises', async (original) => {
   const module = await original<typeof import('node:fs/promises')>()
@@ -36,7 +37,7 @@ test.each(BACKENDS)('%s: a file that is lost says by what that was found', async
   const path = join(scratch(), 'f')
   writeFileSync(path, '')
   const { told } = await watching(path, { backend, interval: NEVER })
-  // Only a look at the path can tell, and it is a poll that looks.
+  // Only a look at the path can tell, and a poll makes that look.
   unlinkSync(path)
   const source = backend === 'poll' ? 'poll' : 'inotify'
   expect(await told()).toMatchObject([{ type: 'lost', path, source }])
@@ -47,7 +48,7 @@ test('poll: a file goes on to be polled by the timer', async () => {
   writeFileSync(path, '')
   const { changes, watcher } = await watching(path, { backend: 'poll', interval: 5 })
   for (let i = 1; i <= 5; i++) {
-    // The timer is needed still, which is asked of the root's mounts.
+    // The timer is still needed: the root's mount is polled.
     expect(watcher.coverage()).toMatchObject([{ path, backend: 'poll', uncovered: [] }])
     writeFileSync(path, 'x'.repeat(i))
     await expect.poll(() => changes.length).toBeGreaterThanOrEqual(i)
@@ -77,7 +78,7 @@ test('files for whose ways there is no watch left later on are polled, and that 
     symlinkSync(`deep/er/${file}`, at('new'))
     renameSync(at('new'), at(file))
     expect(story(await told(), base)).toEqual([`modify file ${file}`])
-    // Of which no watch tells.
+    // No watch tells of this write.
     appendFileSync(at(`deep/er/${file}`), 'x')
     await expect.poll(() => story(changes.splice(0), base)).toEqual([`modify file ${file}`])
   }
@@ -85,7 +86,7 @@ test('files for whose ways there is no watch left later on are polled, and that 
   expect(watcher.coverage()).toMatchObject([{ backend: 'poll' }, { backend: 'poll' }])
 })
 
-// The watches that awaited it gave way to fewer, and nobody looked for the next one.
+// The watches for the missing root gave way to fewer, and the watcher did not look for the next one.
 test.each(['file', 'directory'])(
   'a lost %s that comes and goes while a watch is refused is awaited again',
   async (kind) => {
@@ -93,7 +94,7 @@ test.each(['file', 'directory'])(
     const path = join(base, 'root')
     const come = () => (kind === 'file' ? writeFileSync(path, '') : mkdirSync(path))
     const go = () => (kind === 'file' ? unlinkSync(path) : rmdirSync(path))
-    // Of the file itself, or of its directory by who looks once more.
+    // The watch that is refused: a file root's own, or that of a directory root's parent, at the next look.
     const refused = kind === 'file' ? path : base
     let step: 'gone' | 'back' | 'seen' | 'refused' | undefined
     const openInotify = (options: InotifyOptions): InotifyInstance => {
@@ -120,7 +121,7 @@ test.each(['file', 'directory'])(
     watcher.on('error', () => {})
     go()
     await watcher.sync()
-    // An event for which it is looked for, and is not there.
+    // An event makes the watcher look for the root, which is missing again.
     step = 'gone'
     come()
     go()
@@ -158,7 +159,7 @@ test(`of ${FILES} files that are roots, an event of their directory has those lo
   }
   const paths = Array.from({ length: FILES }, (_, i) => at(i))
   const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, followingAs(follow))
-  /** What one event after another costs, without sync(), which looks at everything. */
+  /** Returns the cost of one event after another. Does not call sync(), which looks at all files. */
   const costOf = async (act: () => void, expected: string[]) => {
     changes.length = 0
     ;[ways, looks.count] = [0, 0]
@@ -169,15 +170,16 @@ test(`of ${FILES} files that are roots, an event of their directory has those lo
     return { ways, looks: looks.count }
   }
   const atMost = (most: number) => expect.toSatisfy((count) => count <= most)
-  // The last, so that what it costs to look at the others has been spent by the time that it is told.
+  // The last file is told last, so that looks at other files have been counted by then.
   const last = FILES - 1
   const replaced = () => {
     writeFileSync(`${at(last)}-new`, 'more')
     renameSync(`${at(last)}-new`, at(last))
   }
-  // Its name, what was at it before, and each of them may be read in a batch of its own.
+  // The old name, the old file at the new name, and each of the halves may be read in a batch of its own.
   expect(await costOf(replaced, [`modify file f${last}`])).toEqual({ ways: atMost(4), looks: atMost(4) })
-  // A neighbour that is no root, and then a write to one that is, so that something is told. The write may be read in two batches.
+  // Makes a neighbour that is no root, and then writes to a root so that a change is told. The write may be
+  // read in two batches.
   const beside = () => {
     writeFileSync(join(directory, 'beside'), '')
     appendFileSync(at(last), 'more')

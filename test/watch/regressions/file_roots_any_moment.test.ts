@@ -1,4 +1,5 @@
-// Files that are given to watch() together are looked at and watched together: what is done between any two of these steps is not lost.
+// Files that are given to watch() together are looked at and watched together: a change between any two of
+// these steps is not lost.
 import {
   appendFileSync,
   lstatSync,
@@ -19,13 +20,14 @@ import { watching } from '../support.ts'
 import { observed } from './observed.ts'
 
 const NEVER = 1_000_000
-// One in so many moments, others for each operation; and of those between one watch and the next. EVERY=1 EVERY_ADD=1 plays all.
+// One in so many moments is played, others for each operation; likewise of the moments between two watches.
+// EVERY=1 EVERY_ADD=1 plays all.
 const EVERY = rounds(process.env.EVERY, { quick: 9, long: 6 })
 const EVERY_ADD = rounds(process.env.EVERY_ADD, { quick: 8, long: 4 })
 
 describe('what is done while files are attached together is not lost, whenever it is done', () => {
   const ROOTS = ['p/d/a', 'p/d/b', 'volume/key', 'link/x']
-  // Nothing is done to it: when a write to it is told, all that was done before has been.
+  // No operation touches this file: when a write to the beacon is told, all earlier changes have been told.
   const BEACON = 'beacon/f'
 
   function fill(directory: string): void {
@@ -89,7 +91,7 @@ describe('what is done while files are attached together is not lost, whenever i
     },
   }
 
-  /** Another directory is where this path leads to, in one step if it is a symlink. */
+  /** Makes a path lead to another directory, in one step if the path is a symlink. */
   function swap(at: (path: string) => string, path: string): void {
     const other = at(`another ${path.replace('/', ' ')}`)
     fill(other)
@@ -106,7 +108,7 @@ describe('what is done while files are attached together is not lost, whenever i
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true
   }
 
-  // By events alone: sync() would look at each. What is missing when it is looked for, polls find.
+  // Only events tell here, as sync() would look at each file. Polls find files that are missing at the look.
   test.each(Object.keys(OPERATIONS))('%s', async (name) => {
     const own = Object.keys(OPERATIONS).indexOf(name)
     for (const isSwapped of [false, true]) {
@@ -126,7 +128,7 @@ describe('what is done while files are attached together is not lost, whenever i
           const untold = () => paths.filter((path) => !changes.some((change) => change.path === path))
           const message = `${what}, if it is done at ${moment}`
           await expect.poll(untold, { interval: 2, timeout: 20_000, message }).toEqual([])
-          // What was done before is told by then.
+          // The beacon's change shows that all earlier changes have been told.
           if (paths[0] !== at(BEACON)) await settle()
         }
         const settle = async () => {

@@ -1,4 +1,5 @@
-// With ignore rules a tree is listed level by level; what has moved in it is a rename all the same, whoever finds it.
+// With ignore rules a tree is listed level by level. An entry that has moved is a rename all the same, for
+// each source.
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -33,7 +34,7 @@ describe.each([
     writeFileSync(at('b/ignored/g'), '')
     const lines = (await told()).map((change) => inWords(change, root))
     const isOfEntries = (line: string) => !/^(overflow|recovered)/.test(line)
-    // Where inotify is the only source no times are kept: a file that was renamed may have been written.
+    // With inotify alone no times are kept: a renamed file may have been written.
     const isModify = (line: string) =>
       line.startsWith('modify') && kind === 'file' && source.includes('overflow')
     expect(lines.filter((line) => isOfEntries(line) && !isModify(line))).toEqual([

@@ -12,7 +12,7 @@ import { batchOf, type Event } from '../events/batches.ts'
 
 type Batches = (inotify: InotifyInstance) => AsyncGenerator<EventBatch>
 
-/** A system of which nobody reads what inotify tells but as `batches` has it. */
+/** Returns a system that reads inotify's events only as `batches` reads them. */
 function reading(batches: Batches): Pick<WatchSystem, 'openInotify'> {
   const openInotify: WatchSystem['openInotify'] = (options, owner) => {
     const inotify = linux.openInotify(options, owner)
@@ -29,8 +29,8 @@ function reading(batches: Batches): Pick<WatchSystem, 'openInotify'> {
 }
 
 /**
- * A system whose inotify instance can be made to lose events, whatever the kernel's limit is and however quickly somebody reads: what comes
- * behind an overflow up to the next mark is told by nobody.
+ * Returns a system whose inotify instance can be made to lose events, at any limit of the kernel and any
+ * speed of the reader: events between an overflow and the next mark are dropped.
  */
 export function losing(): { system: Pick<WatchSystem, 'openInotify'>; lose(): void } {
   let isLosing = false
@@ -43,14 +43,14 @@ export function losing(): { system: Pick<WatchSystem, 'openInotify'>; lose(): vo
   })
   return {
     system,
-    /** All that is done from here on until the loop turns is lost. */
+    /** Loses all events from now on until the loop turns. */
     lose: () => {
       isLosing = true
     },
   }
 }
 
-/** A system in which each read ends behind one event. */
+/** Returns a system in which each read returns one event. */
 export function readingOne(): Pick<WatchSystem, 'openInotify'> {
   return reading(async function* (inotify) {
     for await (const batch of inotify) {
@@ -59,7 +59,9 @@ export function readingOne(): Pick<WatchSystem, 'openInotify'> {
   })
 }
 
-/** A system that is not told that something of this name was made: as where it was made behind a mount. */
+/**
+ * Returns a system that gets no event when an entry of this name is made, as when it was made behind a mount.
+ */
 export function hiding(name: string): Pick<WatchSystem, 'openInotify'> {
   return reading(async function* (inotify) {
     for await (const batch of inotify) {
@@ -79,17 +81,20 @@ function partOf(batch: EventBatch, start: number, end: number): EventBatch {
   return batchOf(events.slice(start, end))
 }
 
-/** What was made just now could have been made after the last event that was told, for all that a rescan knows: and is told once more. */
+/**
+ * Waits until the file is so old that a rescan does not take it for newer than the last event, and tell it
+ * once more.
+ */
 export async function untilPast(path: string): Promise<void> {
   await expect.poll(() => Date.now() - statSync(path).ctimeMs).toBeGreaterThan(2 * CLOCK_SLACK_MS)
 }
 
-/** Makes more events in a directory than a queue holds that nobody reads: see child.ts's stop(). */
+/** Makes more events in a directory than the queue of a stopped reader holds: see child.ts's stop(). */
 export function overflow(directory: string): void {
   const most = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
   const [path, other] = [join(directory, 'overflow'), join(directory, 'overflow-other')]
   writeFileSync(path, '')
-  // Each is two events, and a tenth of the work of making a file and removing it.
+  // Each rename is two events, for a tenth of the work of making and removing a file.
   for (let i = 0; i <= most / 4; i++) {
     renameSync(path, other)
     renameSync(other, path)

@@ -1,5 +1,5 @@
-// A directory that moves while a rescan walks is looked into nevertheless: what had been done in it before is told. ROUNDS=N plays the
-// race itself more often.
+// A directory that moves while a rescan walks is listed nevertheless: earlier changes in the directory are
+// told. ROUNDS=N plays the race itself more often.
 import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,20 +17,20 @@ import { stepping } from './stepping.ts'
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 3, long: 8 })
 const NEVER = 1_000_000
 
-/** A root with the directory a/d, and b beside a, which is watched; and what whoever applies the changes believes. */
+/** Makes and watches a root with the directory a/d, and b beside a. Returns the tree before as well. */
 async function planted(options: WatchOptions, system: Partial<WatchSystem>, files = 0) {
   const root = join(scratch('/dev/shm'), 'root')
   const at = (path: string) => join(root, path)
   for (const path of ['a', 'b']) mkdirSync(at(path), { recursive: true })
   for (let i = 0; i < files; i++) writeFileSync(at(`a/f${i}`), '')
-  // Behind the files: tmpfs lists what was made last first, so that they are looked at between its name and its own listing.
+  // tmpfs lists the newest entry first: the files are looked at between the name of d and d's own listing.
   mkdirSync(at('a/d'))
   for (const name of ['mod', 'del']) writeFileSync(at(`a/d/${name}`), '')
   await untilPast(at('a/d/del'))
   const before = namesIn(root)
   const { told } = await watching(root, { recursive: true, interval: NEVER, ...options }, system)
   await told()
-  /** In a directory a file is written, one made and one removed. */
+  /** Writes one file in a directory, makes one and removes one. */
   const changeIn = (directory: string) => {
     writeFileSync(join(directory, 'mod'), 'x')
     writeFileSync(join(directory, 'new'), '')
@@ -39,10 +39,10 @@ async function planted(options: WatchOptions, system: Partial<WatchSystem>, file
   return { root, at, told, before, changeIn }
 }
 
-/** What of the changes in d was not told, and what does not fit. */
+/** Returns the changes in d that are missing, and changes that do not fit. */
 function missing(changes: Change[], root: string, before: ReturnType<typeof namesIn>): string[] {
   const lines = changes.map((change) => inWords(change, root))
-  // What is told as new as a whole is told with what it holds.
+  // A directory that is told as new is told with all its entries.
   const isTold = lines.some((line) => /^(modify|create) file [ab]\/d\/mod$/.test(line))
   const silent = isTold ? [] : ['mod was written']
   try {
@@ -111,7 +111,7 @@ test('the same as a race: no round in which what was done in it is not told', as
       const walker = linux.openWalker()
       const walk = walker.walk.bind(walker)
       walker.walk = (requests, ...rest) => {
-        // While 20,000 files are looked at, which takes some 30 ms.
+        // The move comes while the walk looks at 20,000 files, which takes some 30 ms.
         if (requests.some(({ recursive }) => recursive) && move !== undefined) {
           moving = setTimeout(move, (30 * round) / ROUNDS)
           move = undefined
@@ -128,14 +128,15 @@ test('the same as a race: no round in which what was done in it is not told', as
     changeIn(at('a/d'))
     move = () => renameSync(at('a/d'), at('b/d'))
     const left = missing(await told(), root, before)
-    // The walk may have been quicker.
+    // The walk may have been quicker than the timer.
     clearTimeout(moving)
     if (left.length > 0) silent.push(left)
   }
   expect(silent, `${silent.length} of ${ROUNDS} rounds`).toEqual([])
 })
 
-// A name that is looked at in what the directory lies in is asked for with it: a link, or what is polled as well.
+// A look at a name in the parent directory, for a link or a polled entry, is in one request with the new
+// directory.
 test('what a new directory lies in is renamed before both are listed: what is in it is told', async () => {
   let move: (() => void) | undefined
   const openWalker: WatchSystem['openWalker'] = () => {
@@ -157,7 +158,7 @@ test('what a new directory lies in is renamed before both are listed: what is in
   const options = { backend: 'inotify', recursive: true, followSymlinks: true } as const
   const { told } = await watching(root, options, { openWalker })
   const believed = new AppliedAlone(root).adopt([[at('a'), 'directory']])
-  // No event is ahead of the first listing any more.
+  // From here on no event is older than the first listing.
   await told()
   move = () => renameSync(at('a'), at('b'))
   symlinkSync('nowhere', at('a/link'))
@@ -169,7 +170,8 @@ test('what a new directory lies in is renamed before both are listed: what is in
   expect([...believed.names].map(([path]) => path).toSorted()).toEqual(names.map(at))
 })
 
-// What arrives where a directory is believed to be has that listed again, and the new one with it: by one request.
+// An entry that arrives where a directory was known has that directory listed again, in one request with the
+// new one.
 test('a new directory is asked for with what it lies in, which moves before that is listed: what is in it is told', async () => {
   const steps = stepping()
   const root = scratch()
@@ -179,7 +181,7 @@ test('a new directory is asked for with what it lies in, which moves before that
   const { told } = await watching(root, options, { ...hiding('unseen'), ...steps.system })
   mkdirSync(at('unseen'))
   const believed = new AppliedAlone(root).adopt(namesIn(root).filter(([path]) => path !== at('unseen')))
-  // No event is ahead of the first listing any more.
+  // From here on no event is older than the first listing.
   expect(await told()).toEqual([])
   let hasMoved = false
   steps.between = (path) => {

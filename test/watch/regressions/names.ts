@@ -2,7 +2,7 @@ import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Kind } from '../../../src/index.ts'
 
-/** All that is there below a directory, parents before what is in them; links are not followed. */
+/** Returns all entries below a directory, parents first. Follows no links. */
 export function namesIn(root: string): Array<[path: string, kind: Kind]> {
   const found: Array<[string, Kind]> = []
   for (const entry of readdirSync(root, { withFileTypes: true })) {

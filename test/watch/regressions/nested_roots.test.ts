@@ -1,4 +1,4 @@
-// A path is told once however many roots cover it.
+// A path is told once, however many roots cover it.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ const { mkdirSync, renameSync, writeFileSync } = fs
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
 
-/** What covers what: from the roots, of a tree a/b/c with a file in each. */
+/** The roots, in a tree a/b/c with a file in each directory. */
 const COVERINGS: Array<[title: string, roots: string[], recursive: boolean]> = [
   ['one in another', ['', 'a/b'], true],
   ['the inner one first', ['a/b', ''], true],
@@ -58,7 +58,7 @@ describe.each(BACKENDS)('%s: a path is told once, however many roots cover it', 
       expect(await lines()).toEqual(['rename file a/b/g a/b/h'])
       renameSync(at('a/b/c'), at('a/b/new/c'))
       expect(await lines()).toEqual(['rename directory a/b/c a/b/new/c'])
-      // Out of the inner one.
+      // The directory leaves the inner root.
       renameSync(at('a/b/new'), at('a/new'))
       expect(await lines()).toEqual(['rename directory a/b/new a/new'])
       renameSync(at('a/new/c/f'), at('a/b/back'))

@@ -3,7 +3,10 @@ import type { Resolved } from '../../../src/mounts/syscalls/symlinks.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 
-/** A system that says what it is asked, before it answers and, where that takes time, when it has. */
+/**
+ * Returns a system that reports each question before the answer, and once more with the answer if that takes
+ * time.
+ */
 export function observed(step: (question: string, size: number) => void): Partial<WatchSystem> {
   const around = async <T>(question: string, size: number, ask: () => Promise<T>) => {
     step(question, size)

@@ -1,4 +1,5 @@
-// A directory moves while a poll goes on, before any step of it: from where the poll was to where it is still to come, and the other way round.
+// A directory moves while a poll goes on, before each of its steps: from a place that the poll has passed to
+// one that it has not, and the other way round.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -19,7 +20,7 @@ const MOVES = [
   ['d/e', 'a/moved'],
 ] as const
 
-/** What is made in a directory before a poll, which moves before this step of it. */
+/** Makes a directory in `from` before a poll, and moves `from` before this step of the poll. */
 async function play(options: WatchOptions, [from, to]: (typeof MOVES)[number], step: number) {
   const steps = stepping()
   const root = join(scratch('/dev/shm'), 'root')
@@ -38,7 +39,7 @@ async function play(options: WatchOptions, [from, to]: (typeof MOVES)[number], s
   const believed = new AppliedAlone(root).adopt(before).apply(await told())
   const isTold = [...believed.names.keys()].some((path) => path.endsWith('/new/file'))
   steps.between = undefined
-  // What has moved since is for the next poll to tell.
+  // The next poll tells the move.
   const { names } = believed.apply(await told())
   return { hasMoved: next > step, isTold, agrees: isSame(names, new Map(namesIn(root))) }
 }

@@ -1,4 +1,5 @@
-// What is as it was is left out of a recovery: what lies in it is told by each path by which it is watched, and by no other.
+// A recovery leaves unchanged directories out. A change below such a directory is told by each path that is
+// watched, and by no other.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

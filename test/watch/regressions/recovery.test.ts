@@ -30,7 +30,7 @@ test(`${TOPS * DIRECTORIES} directories are recovered in the time that it took t
   plant(root)
   await untilPast(join(root, `d${TOPS - 1}`))
   const ratios: number[] = []
-  // The one in the middle: what somebody else does on the machine takes time of some.
+  // The median of five: other work of the machine slows some rounds down.
   for (let round = 0; round < 5; round++) {
     const { system, lose } = losing()
     let began = performance.now()

@@ -1,5 +1,5 @@
-// The way to a root may be another though what it leads to is what it was, or nothing has told of it: then it is watched anew, so that the next change is
-// told without a sync().
+// The way to a root may change while its target stays the same, or while events are lost. The new way is then
+// watched, so that the next change is told without a sync().
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -16,7 +16,7 @@ import { stepping } from './stepping.ts'
 // Longer than any test.
 const NEVER = 1_000_000
 
-// Of a file of this name, the times stay what they were at the first look: as on a file system whose clock has not ticked.
+// A file of this name keeps the times of the first look, as on a file system whose clock has not ticked.
 const STOPPED = 'stopped'
 vi.mock('node:fs/promises', async (original) => {
   const module = await original<typeof import('node:fs/promises')>()
@@ -30,7 +30,7 @@ vi.mock('node:fs/promises', async (original) => {
   return { ...module, stat }
 })
 
-/** A watcher of a path below a directory, and what it has told since it was asked last. */
+/** Watches a path below a directory, and returns the changes since the last call. */
 async function watchingBelow(
   base: string,
   name: string,
@@ -69,7 +69,8 @@ test('a file that sync() alone has found to be another: what is written to it af
     const inotify = new Inotify(options)
     const add = inotify.add.bind(inotify)
     inotify.add = (path, mask) => {
-      // Whoever may not read a directory has no watch of it, and so is not told that a link in it is replaced.
+      // A watcher that may not read a directory has no watch of it, and no event when a link in it is
+      // replaced.
       if (`${path}` === base)
         throw new InotifyError({ errno: 'EACCES', syscall: 'inotify_add_watch', path: base })
       return add(path, mask)
@@ -102,7 +103,7 @@ test('a file that is polled alone has lost no event with the others: what was to
   const polled = join(other, 'f')
   writeFileSync(polled, '')
   const { system, lose } = losing()
-  // By its path, as a file system of which nobody is told.
+  // Chooses polling by the path, as for a file system without events.
   const choose: WatchSystem['choose'] = (path) =>
     path === polled ? Promise.resolve({ backend: 'poll', why: 'so asked' }) : linux.choose(path)
   const { changes, watcher } = await watching([base, polled], { interval: NEVER }, { ...system, choose })
@@ -112,7 +113,7 @@ test('a file that is polled alone has lost no event with the others: what was to
   lose()
   writeFileSync(join(base, 'f'), '')
   await expect.poll(() => changes.some(({ type }) => type === 'recovered')).toBe(true)
-  // Nor is it one of those that are told to be overflown.
+  // A polled file has no overflow either.
   expect(changes.map(({ type, path }) => [type, path])).toEqual([
     ['overflow', base],
     ['create', join(base, 'f')],
@@ -155,6 +156,6 @@ test('a link on the way that is replaced while what it led to is listed for the 
     steps.system,
   )
   await expect.poll(() => changes.some(({ type }) => type === 'restored')).toBe(true)
-  // What is below was not found any more.
+  // The entry below was not found, and so was never told.
   expect(story(changes, base)).toEqual(['lost root', 'restored root'])
 })

@@ -1,4 +1,4 @@
-// Roots that lie in each other: the order in which they are named does not change what is told.
+// Roots that lie in each other: the order of the roots does not change what is told.
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'

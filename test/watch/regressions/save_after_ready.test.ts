@@ -1,4 +1,5 @@
-// A save by rename is told once, also right after `ready` or after a new directory was listed, when a listing may still be ahead of the events: S17.
+// A save by rename is told once, also right after `ready` or after the listing of a new directory, when a
+// listing may still be ahead of the events: S17.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

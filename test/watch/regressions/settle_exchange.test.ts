@@ -1,4 +1,5 @@
-// What `settle` holds back goes with what was written, when two entries change places: each modify has the name that its file has then.
+// Modifies that `settle` holds back follow their files when two entries change places: each modify has the
+// present name of its file.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -79,7 +80,7 @@ describe.each(['inotify', 'poll'] as const)('%s', (backend) => {
     for (const path of scenario.written) {
       appendFileSync(at(path), 'more')
     }
-    // By sync() all that is held would be told.
+    // sync() would tell all that is held back.
     if (backend === 'inotify') {
       mkdirSync(at('mark'))
       await expect.poll(() => changes.map(({ path }) => path)).toContain(at('mark'))

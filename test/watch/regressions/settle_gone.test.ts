@@ -1,4 +1,5 @@
-// What `settle` holds back of a root is told before the root is removed or lost, and not after: whatever kind it is, and however deep what was written lies.
+// Modifies that `settle` holds back are told before their root is removed or lost, for each kind of root and
+// each depth.
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,7 +15,7 @@ async function settling(roots: string[], backend: 'inotify' | 'poll') {
   for (const each of ['a/f', 'a/deep/g', 'a-b/f', 'b/f']) writeFileSync(at(each), '')
   const options = { settle: SETTLE, recursive: true, backend, interval: 5 } as const
   const { watcher, changes } = await watching(roots.map(at), options)
-  // Read, and held back: sync() would tell it.
+  // The events are read, and their changes held back: sync() would tell them.
   const written = async () => {
     for (const each of ['a/f', 'a/deep/g', 'a-b/f', 'b/f']) appendFileSync(at(each), 'x')
     mkdirSync(at('b/mark'))
@@ -35,7 +36,7 @@ test.for([
   await watcher.remove(at(root))
   expect(told().toSorted()).toEqual([...expected].toSorted())
   await watcher.sync()
-  // The rest was held back, and nothing of the root is told twice.
+  // The rest was held back, and no change of the root is told twice.
   const rest = told()
   expect(rest).toContain('modify file b/f')
   for (const each of expected) expect(rest).not.toContain(each)
@@ -50,7 +51,7 @@ test.for(['inotify', 'poll'] as const)('%s: a root is lost, and restored', async
   expect(lines.toSorted()).toEqual(['lost a', 'modify file a/deep/g', 'modify file a/f'])
   renameSync(at('elsewhere'), at('a'))
   await watcher.sync()
-  // A root that is back is compared by its times, rather once too often.
+  // A root that is back is compared by its times, and may tell a modify too many.
   expect(told()).toEqual(expect.arrayContaining(['restored a', 'modify file b/f']))
 })
 

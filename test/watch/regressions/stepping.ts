@@ -9,8 +9,8 @@ interface Step {
 }
 
 /**
- * A system whose walkers, while `between` is set, take a tree one directory at a time, level by level, each looked at for itself: so that
- * something can be done between two steps, of which `between` is told the next.
+ * Returns a system whose walkers, while `between` is set, walk one directory at a time, level by level, with
+ * a look at each. Tests can act between two steps: `between` gets the path of the next one.
  */
 export function stepping() {
   const control: { between: ((path: string) => void) | undefined } = { between: undefined }
@@ -28,7 +28,7 @@ export function stepping() {
         for (const listing of found) {
           const isBoundary = above !== undefined && listing.error === 0 && listing.mountId !== above.mountId
           const place = above === undefined ? { id } : { id, parent: above.id, name: above.name }
-          // Its record has another name: nobody may keep that.
+          // The record has the wrong name, so no reader may keep it.
           take(seenAs(listing, { ...place, isBoundary, isPlain: false }))
           if (!request.recursive || listing.error !== 0 || isBoundary) continue
           for (const name of listing.subdirectories().keys()) {

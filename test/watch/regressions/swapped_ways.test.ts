@@ -1,4 +1,5 @@
-// What a path leads over is looked at, and then watched: what is replaced between the two is told by no event, nor is what nobody thought of watching.
+// The way of a path is looked at and then watched. An entry that is replaced between the two has no event,
+// nor has one without a watch.
 import {
   appendFileSync,
   chmodSync,
@@ -24,7 +25,7 @@ import { replaceLink } from './replace_link.ts'
 // Longer than any test.
 const NEVER = 1_000_000
 
-/** A watcher of paths below a directory, by events alone; `told` is what the next ones tell, without a sync(). */
+/** Watches paths below a directory by events alone. `told` waits for the next changes, without a sync(). */
 async function watchingBelow(
   base: string,
   names: string[],
@@ -83,7 +84,7 @@ test.skipIf(!isRoot || !isBuilt)(
     expect(child.errors).toMatchObject([{ code: 'EACCES', path }])
     appendFileSync(path, 'x')
     await told('modify file f')
-    // So is one that comes behind it.
+    // A file that takes its place is polled as well.
     renameSync(path, join(base, 'n'))
     await told('lost f')
     renameSync(join(base, 'n'), path)
@@ -161,7 +162,7 @@ describe('a link that is followed, over a directory and out of it again', () => 
 describe.each(['f', '.'])(
   'a link on the way that is replaced between the look and the watch, to %s',
   (end) => {
-    // A way is looked at for the choice of a source, too.
+    // The choice of a source looks at the way as well.
     test.each([1, 2, 3])('the look: %i', async (nth) => {
       const base = scratch()
       for (const name of ['one', 'two']) {
@@ -181,7 +182,7 @@ describe.each(['f', '.'])(
         { backend: 'inotify', interval: NEVER },
         { ...linux, ...followingAs(follow) },
       )
-      // What was there before may have been told by then.
+      // For an earlier look, this second replacement makes sure that the watcher looks once more.
       if (looks < nth) replaceLink(base, 'link', 'two')
       await expect.poll(() => looks).toBeGreaterThan(nth)
       renameSync(join(base, 'two/below'), join(base, 'two/moved'))

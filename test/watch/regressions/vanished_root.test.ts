@@ -1,4 +1,5 @@
-// What is gone before it has been looked into was no directory for that: what comes at a root's path, be it a file, is that root.
+// A path that vanishes before the first look is not a directory for that: a file that comes at a root's path
+// is that root.
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +7,9 @@ import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
 import { inWords, watching } from '../support.ts'
 
-/** A file, and a system in which it is gone right behind each look at its mount, while `isGoing`. */
+/**
+ * Returns a file, and a system in which the file is gone right after each look at its mount, while `isGoing`.
+ */
 function fleeting() {
   const base = scratch()
   const [path, aside] = [join(base, 'f'), join(base, 'aside')]

@@ -11,7 +11,7 @@ import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 
 const COUNT = rounds(process.env.COUNT, { quick: 50_000, long: 100_000 })
-// In one walk, as fast as the addon adds watches.
+// The watches are added in one walk, as fast as the addon can.
 const AT_ONCE = 500
 
 test('a watch that is added again, as its directory is written, loses no event', {

@@ -41,7 +41,7 @@ function quiet(time: number | 'save' = 100) {
   const it = new ModifyDebounce(time === 'save' ? undefined : time, systemClock, (batch) =>
     changes.push(...batch),
   )
-  /** What was told since the last call. */
+  /** Returns the changes since the last call. */
   const told = () => changes.splice(0).map((each) => inWords(each, '/r'))
   return { it, changes, told }
 }
@@ -282,7 +282,8 @@ describe('without a time, a save is one change:', () => {
   })
 })
 
-// A link that came over a file is told as a file by its event, which does not say, and as a link when it has been looked at.
+// The event of a link that replaces a file does not tell the kind, so the link is told as a file first, and
+// as a link after a look.
 test.each<[string, Change, string]>([
   ['a rename', { ...rename('a', 'b'), kind: 'symlink' }, 'modify symlink b'],
   ['an attrib', { ...change('attrib', 'a'), kind: 'symlink' }, 'modify symlink a'],
@@ -296,7 +297,8 @@ test.each<[string, Change, string]>([
   expect(told().at(-1)).toBe(expected)
 })
 
-// With 100,000 files held back and 10,000 renames, looking through all that is held for each would be 1,000,000,000 looks.
+// With 100,000 files held back and 10,000 renames, a search of all held files for each rename would be
+// 1,000,000,000 looks.
 test('what happens to one file does not look at what is held back of others', () => {
   const { it, told } = quiet()
   let looks = 0

@@ -1,4 +1,4 @@
-// A root that is not there is found by events of what is above it, and nobody looks for it now and then.
+// A missing root is found by events of the directories above, without any timer.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -24,12 +24,12 @@ import { losing } from '../regressions/losing.ts'
 import { observed } from '../regressions/observed.ts'
 import { story, watching } from '../support.ts'
 
-// What is told was found by no timer.
+// No timer can have found a change.
 const NEVER = 1_000_000
 
 const ENDS = /^(lost|restored) /
 
-/** A clock that says how long those wait who wait for it. */
+/** Returns a clock that records the ms of all running timers. */
 function observedClock(): { clock: Clock; waiting: Set<number> } {
   const waiting = new Set<number>()
   const after: Clock['after'] = (ms, task) => {
@@ -46,7 +46,10 @@ function observedClock(): { clock: Clock; waiting: Set<number> } {
   return { clock: { ...systemClock, after }, waiting }
 }
 
-/** Watches what is missing, relative to a new directory. `comes`: until it is told to be there, with what is in it. No sync(), which would look. */
+/**
+ * Watches a missing path, relative to a new directory. `comes` waits until the path and its entries are told.
+ * Does not call sync(), which would look at the path.
+ */
 async function awaiting(
   path: string,
   prepare: (base: string) => void = () => {},
@@ -65,7 +68,8 @@ async function awaiting(
   const { changes } = watched
   const comes = async (...entries: string[]) => {
     const expected = entries.map((entry) => `create ${entry}`)
-    // What was watched under another path may be told to be lost once more: its event was on the way.
+    // A directory that was watched under another path may be told to be lost once more, because its event was
+    // on the way.
     const isThere = (lines: readonly string[]) =>
       lines.findLast((line) => ENDS.test(line)) === `restored ${path}` &&
       expected.every((line) => lines.includes(line))
@@ -297,15 +301,15 @@ describe('it is found at once when', () => {
 
 describe('whenever it comes while it is looked for', () => {
   const ALL: ReadonlyArray<(base: string, way: readonly string[]) => void> = [
-    // At once.
+    // The whole way is made at once.
     (base, way) => made(base, way.at(-1) as string),
-    // One more each time.
+    // One more directory is made each time.
     (base, way) => {
       const next = way.find((path) => !existsSync(join(base, path)))
       if (next === way.at(-1)) made(base, next as string)
       else if (next !== undefined) mkdirSync(join(base, next))
     },
-    // Behind a symlink.
+    // The way leads over a symlink.
     (base) => {
       made(base, 'elsewhere/b/root')
       if (!existsSync(join(base, 'a'))) symlinkSync('elsewhere', join(base, 'a'))
@@ -329,7 +333,7 @@ describe('whenever it comes while it is looked for', () => {
         system,
       )
       steps = Math.max(steps, count)
-      // Then the rest of it.
+      // The rest of the way is made.
       for (let i = 0; i < WAY.length; i++) act(base, WAY)
       await expect.poll(() => watcher.has(join(root, 'file')), { message: `at step ${at}` }).toBe(true)
       await watcher.close()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { run } from './mounting.mjs'
 
 const [, , backend = '', base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 

@@ -1,4 +1,5 @@
-// Why a root is lost, and of what kind it was and is: of directories, files, and roots that lie in the tree of another.
+// The reason of a lost root, and its kind before and after: for directories, files, and roots in the tree of
+// another.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

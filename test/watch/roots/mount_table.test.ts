@@ -1,4 +1,5 @@
-// The mount table tells of what no event does: from before the first look on, or it is said that it does not.
+// The mount table tells changes that have no event: from before the first look on, or else the watcher
+// reports that the table does not.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

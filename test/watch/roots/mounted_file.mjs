@@ -1,5 +1,5 @@
-// Runs in a mount namespace, on a tmpfs of its own: a file that is mounted by itself (a subPath, docker -v file:file) is a root, and so is the
-// directory that it lies in; what was told of a write is printed as JSON.
+// Runs in a mount namespace, on a tmpfs of its own. Watches a single file that is mounted (a subPath, docker
+// -v file:file), and its directory, as roots. Prints as JSON the changes of a write.
 //
 //   unshare -rm node mounted_file.mjs inotify|poll DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 
 const [, , backend = '', base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 

@@ -1,4 +1,4 @@
-// A file that is mounted by itself, in a directory that is watched: see mounted_file.mjs.
+// A single file that is mounted into a watched directory: see mounted_file.mjs.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,8 @@ describe.skipIf(!mayUnshare || !isBuilt)('a single-file mount (needs unshare -rm
     const child = await WatchingChild.start([at('tree'), at('tree/root')], options)
     const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
     const run = (...command: string[]) => void execFileSync('nsenter', [...enter, ...command])
-    // Before sync(), which looks at the roots that are files. A write and the close(2) behind it may be told each.
+    // Waits for a change before it calls sync(), which looks at the roots that are files. A write and its
+    // close(2) may each be told.
     const told = async (...expected: string[]) => {
       await expect.poll(() => child.changes.length).toBeGreaterThan(0)
       const early = child.changes.splice(0)
@@ -39,7 +40,8 @@ describe.skipIf(!mayUnshare || !isBuilt)('a single-file mount (needs unshare -rm
       run('mount', '--bind', at('other'), at(`tree/${name}`))
       await told(`modify file ${name}`)
     }
-    // Of the file that is mounted there the directory has no events, but its own root has, or a watch of its own.
+    // The directory has no events of the file that is mounted there. The file's own root has them, or a watch
+    // of the file.
     appendFileSync(at('other'), 'more')
     await told('modify file alone', 'modify file root')
     for (const name of ['alone', 'root']) {

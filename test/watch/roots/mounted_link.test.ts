@@ -1,4 +1,4 @@
-// What symlinks that are followed lead to can be hidden by a mount, of which no event tells.
+// A mount can hide the target of a followed symlink without any event.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,9 @@ import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story } from '../support.ts'
 
-/** A watcher that is never told by a timer, in a mount namespace of its own; what it follows lies beside its root. */
+/**
+ * A watcher without timers, in a mount namespace of its own. The targets of its links lie beside its root.
+ */
 async function watchingLinks() {
   const base = scratch()
   const at = (path: string) => join(base, path)

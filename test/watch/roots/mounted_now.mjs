@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { run } from './mounting.mjs'
 
 const [, , base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const point = join(base, 'far/point')
 for (const path of [join(base, 'tree'), point]) fs.mkdirSync(path, { recursive: true })

@@ -1,5 +1,6 @@
-// Runs in a mount namespace: a file is mounted over one of several roots, and a filesystem over the directory of others, at each moment at which files that are
-// given together are looked at. For each the paths that were told of when what is mounted there was written to, and when it had been unmounted, are printed as JSON.
+// Runs in a mount namespace. Mounts a file over one of several roots and a filesystem over the directory of
+// others, at each moment at which files that are given together are looked at. Prints as JSON, for each
+// moment, the paths that were told after a write to the mounted files, and after the end of the mounts.
 //
 //   unshare -rm node mounted_together.mjs DIRECTORY
 import { execFileSync } from 'node:child_process'
@@ -8,11 +9,11 @@ import { join } from 'node:path'
 
 const [, , base = ''] = process.argv
 const out = join(import.meta.dirname, '../../../out/watch')
-/** Not literals: they are there only once they have been built. @type {typeof import('../../../src/watch/linux.ts')} */
+/** No literal paths, because out is missing before the build. @type {typeof import('../../../src/watch/linux.ts')} */
 const { linux } = await import(join(out, 'linux.js'))
 /** @type {typeof import('../../../src/watch/watcher.ts')} */
 const { Watcher } = await import(join(out, 'watcher.js'))
-// It says how the engine is loaded.
+// The entry point sets how the engine is loaded.
 await import(join(out, '../index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 const run = (/** @type {string} */ script) => void execFileSync('sh', ['-ec', script], { cwd: base })
@@ -68,7 +69,7 @@ for (let moment = 0; !isOver; moment++) {
   watcher.on('changes', (changes) => {
     for (const { path } of changes) told.add(path.slice(base.length + 1))
   })
-  /** By events and the mount table: sync() would look at all. */
+  /** Waits for events and for the mount table: sync() would look at all roots. */
   const expectTold = async (/** @type {string[]} */ ...paths) => {
     const deadline = Date.now() + 20_000
     while (paths.some((path) => !told.has(path)) && Date.now() < deadline)
@@ -84,7 +85,7 @@ for (let moment = 0; !isOver; moment++) {
   fs.appendFileSync(at('e/f'), 'x')
   const written = await expectTold('d/mounted', 'e/f')
   told.clear()
-  // What is looked into at this moment, by a thread, is busy (umount(2), EBUSY).
+  // A directory that a thread has open at this moment is busy (umount(2), EBUSY).
   run('for point in d/mounted e; do until umount $point; do sleep 0.01; done; done')
   each.push({ written, unmounted: await expectTold('d/mounted', 'e/f') })
   await watcher.close()

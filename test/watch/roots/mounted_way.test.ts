@@ -1,4 +1,5 @@
-// What lies on the way to a root, or at it, can be hidden by a mount, of which no event tells; and what is unmounted shows what it hid.
+// A mount can hide a root, or a directory on the way to a root, without any event. The end of the mount shows
+// the hidden entries again.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,12 +9,15 @@ import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story } from '../support.ts'
 
-/** A watcher that is never told by a timer, in a mount namespace of its own. `told`: without a sync(), which looks at all roots. */
+/**
+ * A watcher without timers, in a mount namespace of its own. `told` does not call sync(), which looks at all
+ * roots.
+ */
 async function watchingMounts(base: string, name: string, more: object = {}) {
   const options = { recursive: true, interval: 1_000_000, by: ['unshare', '-rm'], ...more }
   const child = await WatchingChild.start(join(base, name), options)
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
-  /** In its mount namespace. Where a name is no UTF-8, printf(1) writes it. */
+  /** Runs a script in the watcher's mount namespace. printf(1) writes names that are not UTF-8. */
   const run = (script: string) =>
     void execFileSync('nsenter', [...enter, 'sh', '-ec', `cd "$0"; ${script}`, base])
   const told = async (...expected: string[]) => {
@@ -35,7 +39,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a mount (needs unshare -rm and dist)',
     await told('modify file d/f')
     appendFileSync(join(base, 'e/f'), 'x')
     await told('modify file d/f')
-    // A write and the close(2) behind it may be told each.
+    // A write and its close(2) may each be told.
     await child.told()
     run(`umount ${point}`)
     await told('modify file d/f')

@@ -1,8 +1,9 @@
-// For programs that run in a mount namespace of their own.
+// Mounting for programs that run in a mount namespace of their own.
 import { spawnSync } from 'node:child_process'
 
 /**
- * Runs mount(8) or umount(8). What is looked into at this moment, by a thread, is busy (EBUSY), and is tried again.
+ * Runs mount(8) or umount(8), and tries again on EBUSY: a directory that a thread has open at this moment is
+ * busy.
  * @param {string} command
  * @param {string[]} args
  */

@@ -11,7 +11,7 @@ import { Replay, reality, story, watching } from '../support.ts'
 // Roots that go and come: 'lost' and 'restored'.
 
 const BACKENDS = ['inotify', 'poll'] as const
-// Longer than any test: what is reported in time was not found by the timer, but by sync().
+// Longer than any test: sync(), and no timer, found a change.
 const NEVER = 1_000_000
 
 const write = (directory: string, name: string) => writeFileSync(join(directory, name), 'x')
@@ -152,12 +152,12 @@ test('what was found of a root that cannot be watched again, for want of a watch
   renameSync(at('tree'), at('away'))
   expect(story(await told(), base)).toEqual(['lost tree'])
   writeFileSync(at('away/new'), '')
-  // Else it may have been written again since it was looked at, for all that its times say.
+  // Waits until the file is old: a file with such young times may have been written again since the look.
   await untilPast(at('away/new'))
   isFull = true
   renameSync(at('away'), at('tree'))
   expect(story(await told(), base)).toEqual(['restored tree', 'create file tree/new', 'lost tree'])
-  // Not again each time that somebody looks.
+  // The loss is not told again at each look.
   expect(story(await told(), base)).toEqual([])
   isFull = false
   expect(story(await told(), base)).toEqual(['restored tree'])

@@ -1,5 +1,5 @@
-// Runs in a mount namespace, on a tmpfs of its own: a ConfigMap's key mounted as a subPath is watched, by its path, while the kubelet
-// updates it; what was told is printed as JSON.
+// Runs in a mount namespace, on a tmpfs of its own. Watches a ConfigMap's key that is mounted as a subPath,
+// by its path, while the kubelet updates the ConfigMap. Prints the changes as JSON.
 //
 //   unshare -rm node stale_mount.mjs inotify|poll DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../../examples/kubelet.mjs'
 
 const [, , backend = '', base = ''] = process.argv
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 

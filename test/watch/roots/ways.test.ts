@@ -8,7 +8,7 @@ import { PathWatchCache, watchWays } from '../../../src/watch/roots/ways.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
 
-/** Watches for these directories; what else is asked for is refused. */
+/** Returns a function that adds watches of these directories, and refuses all others. */
 function adding(wds: Record<string, number>, errno: 'ENOSPC' | 'EACCES' | 'ENOENT' = 'ENOSPC') {
   return {
     add: (path: string | Buffer) => {
@@ -38,7 +38,7 @@ describe('watchWays', () => {
   test('of what is missing the nearest directory that is there is watched for its name, and be it the topmost', () => {
     const { watched } = watchWays(plain, true, new PathWatchCache(adding({ '/': 1 }, 'ENOENT')))
     expect(watched).toEqual([{ wd: 1, name: 'a' }])
-    // Where it is there, nobody can rename it.
+    // With all directories there, the topmost one needs no watch, because `/` cannot be renamed.
     expect(
       watchWays(plain, true, new PathWatchCache(adding({ '/': 1, '/a': 2, '/a/b': 3 }))).watched,
     ).toEqual([
@@ -64,7 +64,7 @@ describe('a file as a root whose way cannot be watched whole', () => {
     const openInotify = (options: InotifyOptions): InotifyInstance => {
       inotify = new Inotify(options)
       const add = inotify.add.bind(inotify)
-      // Behind others of its way.
+      // The refusal comes after other watches of the way.
       inotify.add = (path, mask) => {
         if (path !== join(base, 'way')) return add(path, mask)
         throw new InotifyError({ errno: 'ENOSPC', syscall: 'inotify_add_watch', path })

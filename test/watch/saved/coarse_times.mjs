@@ -1,5 +1,6 @@
-// Runs in a mount namespace, on a tmpfs of its own: files on a file system that keeps whole seconds are written, watched and saved, and written again in the same
-// second, with as many bytes. Prints as JSON what since makes of that: what was modified, by how the paths were watched.
+// Runs in a mount namespace, on a tmpfs of its own. Writes, watches and saves files on a file system that
+// keeps whole seconds, and writes as many other bytes in the same second. Prints as JSON the modified files
+// that `since` finds, for each way of watching.
 //
 //   unshare -m node coarse_times.mjs ext4|FUSE DIRECTORY      ext4 by a loop mount, as root; FUSE with unshare -rm as well
 import { spawnSync } from 'node:child_process'
@@ -8,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '../../mirror/fuse_mount.mjs'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
 
 const [, , kind = '', base = ''] = process.argv
@@ -41,7 +42,7 @@ const write = (/** @type {string} */ text) => {
   return Math.floor(Date.now() / 1000)
 }
 
-/** How the paths are watched. @type {Record<string, [string, import('../../../src/watch/options.ts').WatchOptions]>} */
+/** The ways of watching. @type {Record<string, [string, import('../../../src/watch/options.ts').WatchOptions]>} */
 const ways = {
   'a directory, by events': ['.', { recursive: true, backend: 'inotify' }],
   'a directory, by polling': ['.', { recursive: true, backend: 'poll' }],
@@ -52,13 +53,13 @@ const mine = Object.entries(ways).filter(([, [, { backend }]]) => kind === 'ext4
 const saved = (/** @type {string} */ way) => join(base, way)
 
 write('zero')
-// None of it is in doubt, and a second has just begun.
+// The files are so old that none is in doubt, and a second has just begun.
 await sleep(3000 - (Date.now() % 1000) + 50)
 const first = write('one')
 for (const [way, [path, options]] of mine) {
   const watcher = watch(join(front, path), options)
   await watcher.ready
-  // What is younger than the kernel's clock can tell would be in doubt in any case.
+  // Files younger than the kernel's clock can tell would be in doubt in any case.
   await sleep(60)
   await watcher.sync()
   await watcher.save(saved(way))

@@ -1,4 +1,5 @@
-// The file of a snapshot: what is written is read, and what is torn or changed is refused, wherever.
+// The file of a snapshot: a written file is read back, and a file that is torn or changed anywhere is
+// refused.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { keyOf } from '../../../src/name_key.ts'

@@ -1,4 +1,5 @@
-// kill -9 while save() is under way: the file is the old one or the new one, and what was left is gone when it is saved the next time.
+// kill -9 while save() is under way: the file is the old one or the new one, and the next save removes the
+// remains.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'

@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
 
 const [, , root = ''] = process.argv
@@ -15,7 +15,7 @@ const file = `${root}.saved`
 /** @param {string[]} args */
 const run = (...args) => execFileSync(args[0] ?? '', args.slice(1))
 
-/** When nothing is in doubt any more. */
+/** Resolves when no entry is in doubt any more. */
 async function settled() {
   const newest = () =>
     Math.max(...readdirSync(root, { recursive: true }).map((name) => lstatSync(at(String(name))).ctimeMs))

@@ -1,4 +1,5 @@
-// What was saved by one set of rules, held against what is there by another: what is hidden by now is told to be gone, and what was hidden as new.
+// A snapshot by one set of rules is compared with a tree by another: entries that are hidden by now are
+// deleted, and entries that were hidden are created.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -45,7 +46,7 @@ test.for(Array.from({ length: ROUNDS }, (_, i) => i))(
       backend: random(2) === 0 ? 'auto' : 'poll',
     })
     const [before, after] = [drawn(), drawn()]
-    // What is in doubt is compared in another way than what is not.
+    // Entries in doubt are compared in another way than the others.
     if (random(2) === 0) await settled(root)
     await using first = watch(root, { recursive: true, ...before })
     await first.ready

@@ -1,4 +1,5 @@
-// A tree that is changed at random while nobody watches: what is told then, applied to what was saved, is what is there, and nothing that was written is left out.
+// A tree that changes at random without a watcher: the changes that `since` tells, applied to the snapshot,
+// give the present tree, and no write is missing.
 import {
   chmodSync,
   copyFileSync,
@@ -35,9 +36,10 @@ function pick<T>(random: Random, all: readonly T[]): T | undefined {
 }
 
 /**
- * Something that somebody does. What cannot be done is not: a directory into itself, say.
+ * Does a random operation. An impossible one, like moving a directory into itself, has no effect.
  *
- * @param restored takes the inode number of each file that was written and has its mtime and size from before
+ * @param restored takes the inode number of each file that was written and then got its old mtime and size
+ * back
  */
 function act(random: Random, root: string, step: number, restored?: Set<number>): string {
   const all = pathsBelow(root)
@@ -162,8 +164,9 @@ test(`${ROUNDS} rounds of a tree that is changed while nobody watches`, {
     }
     expect(new Set(changes.map(({ source }) => source))).not.toContain('rescan')
     check()
-    // And it goes on. Of a file of several names, events tell of the one by which it was written. A rename sets the ctime, so only
-    // hash shows a poll that a file was written and renamed if its mtime was put back in between.
+    // The watcher goes on. For a file with several names, events tell the name by which it was written. A
+    // rename sets the ctime, so only `hash` shows a poll that a renamed file was written as well, if its
+    // mtime was put back in between.
     const inosOfSeveral = new Set<number>()
     const restored = new Set<number>()
     const note = () => {

@@ -7,15 +7,15 @@ import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import type { WatchOptions } from '../../../src/watch/options.ts'
 import type { Watcher } from '../../../src/watch/watcher.ts'
 
-/** What can be told of an entry. */
+/** The properties of an entry that changes can tell. */
 export interface Seen {
   kind: string
-  /** What it holds, or says. */
+  /** The content of a file, or the target of a link. */
   content: string
   mode: number
 }
 
-/** Everything below a directory, by its path. */
+/** Returns all entries below a directory, by path. */
 export function seenBelow(directory: string): Map<string, Seen> {
   const all = new Map<string, Seen>()
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
@@ -30,7 +30,7 @@ export function seenBelow(directory: string): Map<string, Seen> {
   return all
 }
 
-/** When nothing below these paths has changed for so long that it would be in doubt whether it was told. */
+/** Resolves when the last change below these paths is so old that no entry is in doubt. */
 export async function settled(...directories: string[]): Promise<void> {
   const changed = () =>
     directories.flatMap((each) => [
@@ -44,14 +44,14 @@ export async function settled(...directories: string[]): Promise<void> {
     .toBeGreaterThan(2 * CLOCK_SLACK_MS)
 }
 
-/** When a directory was last changed so long ago. */
+/** Resolves when the last change of a directory is so old. */
 export async function settledAt(directory: string): Promise<void> {
   await expect
     .poll(() => Date.now() - lstatSync(directory).ctimeMs, { interval: 5 })
     .toBeGreaterThan(2 * CLOCK_SLACK_MS)
 }
 
-/** Watches for as long as it takes to write a snapshot. */
+/** Watches for as long as writing a snapshot takes. */
 export async function save(
   paths: string | string[],
   file: string,
@@ -64,12 +64,12 @@ export async function save(
 
 export interface Told {
   watcher: Watcher
-  /** Until ready, but for what is taken out of it. */
+  /** The changes up to `ready`, without those that the test takes out. */
   changes: Change[]
   errors: Array<Error & { code?: string }>
 }
 
-/** A watcher that has told what differs from a snapshot. It goes with the test. */
+/** Returns a watcher that has told the differences from a snapshot. The watcher closes with the test. */
 export async function since(
   paths: string | string[],
   file: string,
@@ -83,20 +83,22 @@ export async function since(
   return { watcher, changes, errors }
 }
 
-/** What followed the path of something, what it is, and whether it was told as written, and altered. */
+/**
+ * Entries that were taken out: the rest of the path, the entry, and if it was told as written and as altered.
+ */
 type Taken = Array<[rest: string, seen: Seen, isRead: boolean, isAltered: boolean]>
 
-/** What somebody believes who had this before, and applies each change as it comes. */
+/** A consumer that knew the state before, and applies each change as it comes. */
 export class Consumer {
   readonly names: Map<string, Seen>
-  /** Those that have been told as new, or written. */
+  /** The paths that were told as new or as written. */
   readonly read = new Set<string>()
-  /** Those whose mode was told to be another. */
+  /** The paths whose mode was told to have changed. */
   readonly altered = new Set<string>()
 
   readonly #isFlat: boolean
 
-  /** @param isFlat it knows no directories: each change is about one path, as with `expand` */
+  /** @param isFlat knows no directories: each change is about one path, as with `expand` */
   constructor(before: ReadonlyMap<string, Seen>, isFlat = false) {
     this.names = new Map(before)
     this.#isFlat = isFlat
@@ -122,7 +124,7 @@ export class Consumer {
       if (names.has(path) !== change.replaced || !names.has(change.from)) throw wrong()
       this.#takeOut(path)
       this.#put(this.#takeOut(change.from), path)
-      // Of what had gone by the time, its create has said what nobody could see.
+      // The create of an entry that was gone before the look may have told the wrong kind.
       if (change.source === 'inotify') this.#become(path, kind)
     } else if (change.type === 'exchange') {
       if (!names.has(path) || !names.has(change.other)) throw wrong()
@@ -141,7 +143,7 @@ export class Consumer {
     if (seen !== undefined) this.names.set(path, { ...seen, kind })
   }
 
-  /** It and all below it, by what follows its path. */
+  /** Takes out an entry and all entries below, by the rest of their paths. */
   #takeOut(path: string): Taken {
     const taken: Taken = []
     for (const [each, seen] of this.names) {
@@ -160,7 +162,7 @@ export class Consumer {
     }
   }
 
-  /** What it believes that is not so, having read again what it was told of. */
+  /** Returns the differences from the file system. Entries that were told as written count as read again. */
   errors(now: ReadonlyMap<string, Seen>): string[] {
     const wrong = [...this.names.keys()].filter((path) => !now.has(path)).map((path) => `no ${path}`)
     for (const [path, { kind, content, mode }] of now) {

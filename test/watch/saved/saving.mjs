@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/entries/watch.ts')} */
+/** No literal path, because dist is missing before the build. @type {typeof import('../../../src/entries/watch.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/watch.js'))
 
 const [, , root = '', file = ''] = process.argv

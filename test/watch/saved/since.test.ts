@@ -1,4 +1,4 @@
-// What was saved, held against what is there: what each option, root and file that cannot be compared makes of it.
+// A snapshot compared with the tree: for each option, for roots, and for files that cannot be compared.
 import {
   chmodSync,
   mkdirSync,
@@ -24,7 +24,7 @@ import { scratch } from '../../support/scratch.ts'
 import { inWords, watching } from '../support.ts'
 import { Consumer, save, seenBelow, settled, settledAt, since } from './remembering.ts'
 
-/** Of the files a, b and d/c, and where its snapshot is. */
+/** Makes the files a, b and d/c. Returns the path for a snapshot as well. */
 async function tree(): Promise<{ root: string; file: string; at(name: string): string }> {
   const root = scratch()
   mkdirSync(join(root, 'd'))
@@ -61,7 +61,7 @@ test.each([{ hash: false }, { hash: true, backend: 'poll' as const }])(
   'a file that was written is told though its mtime was put back, also with another mode or name: %o',
   async (options) => {
     const { root, file, at } = await tree()
-    // A time that can be put back to the ns.
+    // utimes can set this time back to the ns.
     for (const name of ['a', 'b', 'd/c']) utimesSync(at(name), 1e9, 1e9)
     await settled(root)
     await save(root, file, options)
@@ -351,7 +351,7 @@ describe('save()', () => {
     await Promise.all([watcher.save(at('saved')), watcher.save(at('saved'))])
     expect(readdirSync(root).sort()).toEqual(['a', 'b', 'd', 'saved'])
     await watcher.close()
-    // It is no older than what it tells of.
+    // The snapshot's file lies in the watched tree, and is written after the state that it describes.
     const words = (await since(root, at('saved'))).changes.map((change) => inWords(change, root))
     expect(words).toEqual([words[0]?.startsWith('modify') ? 'modify file saved' : 'create file saved'])
   })

@@ -6,7 +6,7 @@ import { recordsOf } from './records.ts'
 const file = (ino: number): Entry => ({ kind: 'file', ino })
 const folder = (ino: number): Entry => ({ kind: 'directory', ino })
 
-/** What each name is told that was asked for, where the walker has found these. */
+/** Returns the answer for each name that was asked for, where the walker has found these entries. */
 function answered(asked: readonly string[], found: ReadonlyArray<[string, Entry]>): LookedAt['seen'][] {
   const names = asked.map((name): LookedAt => ({ name, seen: undefined }))
   const [listing] = listingsIn(recordsOf([{ id: 0, name: '', entries: found }]))

@@ -15,7 +15,7 @@ import { file, seen, stat } from '../tree/believed.ts'
 const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER
 const KINDS: Kind[] = ['file', 'symlink', 'other', 'directory']
 
-/** An entry without a stat has the property all the same. */
+/** An entry without a stat still has the property. */
 const bare = (kind: Kind, ino: number): Entry => ({ kind, ino, stat: undefined })
 
 function roundTrip(entries: Entries): Entries {
@@ -129,7 +129,7 @@ const anyStat: fc.Arbitrary<Stat> = fc.record({
   ctimeMs: fc.double({ noNaN: true }),
   btimeMs: fc.double({ noNaN: true }),
 })
-// Exponents drawn alike, or nearly all numbers would be of seven bytes.
+// The exponents are uniform. Uniform numbers would nearly all have seven bytes.
 const ino = fc.tuple(fc.integer({ min: 0, max: 53 }), number).map(([bits, n]) => n % 2 ** bits)
 const anyEntry: fc.Arbitrary<Entry> = fc.record({
   kind: fc.constantFrom(...KINDS),
@@ -157,7 +157,7 @@ test('whether any was changed since is told without unpacking; of what was not l
   const isChanged = (since: number, end = block.length) => hasChangedSince(block, 0, end, since)
   expect([7, 8, 9, 10].map((since) => isChanged(since))).toEqual([true, true, true, false])
   expect(isChanged(0, pack([['a', file(1)]]).length)).toBe(false)
-  // Of whole seconds, a later change within the same tick shows the same time.
+  // With times of whole seconds, a later change within the same second has the same time.
   const coarse = Buffer.from(pack([['a', seen('file', 1, { ctimeMs: 5000 })]]), 'latin1')
   expect([7000, 7001].map((since) => hasChangedSince(coarse, 0, coarse.length, since))).toEqual([true, false])
 })

@@ -3,17 +3,17 @@ import { pathOf } from '../../../src/name_key.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { pack } from '../../../src/watch/scan/packed_entries.ts'
 
-// As src/watch/scan/chunk.ts reads them.
+// The layout that src/watch/scan/chunk.ts reads.
 const HEAD = 80
 const ALIGNMENT = 8
 const NAME_IS_ASCII = 4
 export const BOUNDARY = 1
 export const VANISHED = 8
 
-/** What the walk has found at a directory; of what is not given there is nothing. */
+/** The result of a visit to a directory. Properties that are not given are absent. */
 export interface RecordSpec {
   id: number
-  /** The id of the one that it is in. */
+  /** The id of the parent's record. */
   parent?: number
   name: string
   ino?: number
@@ -28,10 +28,10 @@ export interface RecordSpec {
   entries?: Iterable<[string, Entry]>
 }
 
-/** Records as the addon makes them. */
+/** Returns records as the addon makes them. */
 export function recordsOf(specs: readonly RecordSpec[]): Buffer {
   const records = specs.map(recordOf)
-  // Not from the pool: the records are aligned.
+  // Buffer.alloc() does not use the pool, whose buffers are not aligned.
   const all = Buffer.alloc(records.reduce((sum, { length }) => sum + length, 0))
   let end = 0
   for (const record of records) end += record.copy(all, end)
@@ -70,10 +70,13 @@ function recordOf(spec: RecordSpec): Buffer {
   return record
 }
 
-/** What there is: entries by path, parents first. */
+/** The entries of a tree by path, parents first. */
 export type Plan = ReadonlyMap<string, Entry>
 
-/** The records of a walk through all of it. A directory's watch is its inode number plus `wds`; 0: none is added. */
+/**
+ * Returns the records of a walk through the whole tree. A directory's watch is its inode number plus `wds`.
+ * With 0 no watch is added.
+ */
 export function walkOf(plan: Plan, wds: number, more: Partial<RecordSpec> = {}): RecordSpec[] {
   const inside = (path: string) => [...plan].filter(([other]) => parentOf(other) === path)
   const names = (path: string) =>
@@ -99,6 +102,6 @@ export const ROOT_INO = 999
 export const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 export const baseOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
-/** Names and kinds as {@link Replay} has them. */
+/** Returns names and kinds in the form of {@link Replay}. */
 export const kindsOf = (plan: Plan) =>
   new Map<string, Kind>([...plan].map(([path, { kind }]) => [`/t/${path}`, kind]))

@@ -61,14 +61,14 @@ test('several are told to whoever asks for them, each once, until they are out o
 describe('one that is not over in time', () => {
   const DIRECTORIES = 3000
 
-  /** It is under way. */
+  /** Begins a walk that is under way when this returns. */
   function begun() {
-    // In memory: on a disk the directories take ten times as long to make and remove.
+    // In memory, because on a disk the directories take ten times as long to make and remove.
     const all = opened(IN_CREATE, scratch('/dev/shm'))
     const { root, walker, watching } = all
     for (let i = 0; i < DIRECTORIES; i++) mkdirSync(join(root, `a/b/${i}`))
     const request = { root, rel: '', recursive: true, watch: true }
-    // No walk is over before anybody has waited for it.
+    // A walk is never over before the first wait.
     expect(walker.walkAhead([request], watching, NONE)).toBeUndefined()
     return all
   }
@@ -147,7 +147,7 @@ test('a loop that is blocked while a walker is closed makes no thread one that w
   onTestFinished(() => void process.off('warning', onWarning))
   const ended = expect(walked(all, all.root)).rejects.toMatchObject({ code: 'EBADF' })
   const closed = all.walker.close()
-  // For longer than the thread would be waited for.
+  // Blocks for longer than the thread is waited for.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
   await closed
   await ended

@@ -34,7 +34,7 @@ const MANY: RecordSpec[] = [
   { ...ONE, name: 'gr\u00fc', ino: 2 ** 31 },
   { ...ONE, name: '\udcff', wd: 2 ** 31 - 1 },
   { ...ONE, name: 'n'.repeat(255), parent: 0, entries: [['d', folder(6)]] },
-  // As directories of packages have them: what lies in these is kept if this one is.
+  // Like directories of packages: entries of such a directory are kept if the directory is.
   {
     ...ONE,
     name: 'area',
@@ -111,7 +111,7 @@ test.each<[string, Partial<RecordSpec>]>([
   const [itself, changed] = listed(ONE, { ...ONE, ...other }) as [Listing, Listing]
   const place = records.keep(itself) as number
   expect(records.isSame(place, changed)).toBe(false)
-  // Nor is this one the same as that.
+  // The comparison also differs the other way round.
   const others = new KeptRecords()
   expect(others.isSame(others.keep(changed) as number, itself)).toBe(false)
   expect(records.isSame(place, itself)).toBe(true)
@@ -124,7 +124,8 @@ test('each bit of what is told counts', () => {
   const listing = read()
   const place = records.keep(listing) as number
   const end = 80 + listing.nameBytes + listing.filesBytes + listing.subdirectoriesBytes
-  // From the watch on: but for error and flags, the device, the upper bytes of a length that is 255 at most, and the counts of what is told by its bytes.
+  // All bytes from the watch on count, with these exceptions: error and flags, the device, the upper bytes of
+  // a length that is 255 at most, and the counts that follow from the bytes.
   const leftOut = [16, 20, 40, 44, 64, 72].flatMap((word) => [word, word + 1, word + 2, word + 3])
   leftOut.push(61, 62, 63)
   const flip = (i: number, bit: number) => {

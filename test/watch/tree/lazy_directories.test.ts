@@ -43,7 +43,7 @@ test('a directory is made when its watch is asked for', () => {
   expect(tree.pathOf(c)).toBe('/r/a/b/c')
   expect([c.ino, c.wd, c.isListed, c.mount]).toEqual([103, 13, true, mount])
   expect([...tree.entriesOf(c)]).toEqual([['g', file(8)]])
-  // And once.
+  // The directory is made only once.
   expect(tree.onlyAt(13)).toBe(c)
   expect(tree.onlyAt(12)).toBe(c.parent)
   expect(tree.onlyAt(15)).toBeUndefined()
@@ -118,7 +118,7 @@ test('while the walk goes on', () => {
   left(RECORDS.slice(0, 2))
   const b = lazy.directoryOf(2) as Directory
   expect(tree.pathOf(b)).toBe('/r/a/b')
-  // All that was in these two has been made: what follows may be in what was told since.
+  // All directories in these two have been made: a later name may be in records that came since.
   expect(left(RECORDS.slice(2, 3))).toEqual(['d'])
   expect(left(RECORDS.slice(3))).toEqual([])
   expect(lazy.directoryOf(0)).toBe(top)

@@ -1,4 +1,4 @@
-// Rust's notify as a subject of the benchmark: what it answers, and to what, is in ../../../watchers/outside.mjs.
+// Rust's notify as a subject of the benchmark: its modes and answers are in ../../../watchers/outside.mjs.
 // Events go through a channel to another thread, as in the crate's examples.
 use notify::event::{EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -7,7 +7,7 @@ use std::mem::zeroed;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
-// CLOCK_MONOTONIC, as the writer has it.
+// Returns CLOCK_MONOTONIC, which the writer uses as well.
 fn now_ns() -> i64 {
     unsafe {
         let mut at: libc::timespec = zeroed();
@@ -31,7 +31,7 @@ fn resident_mib() -> f64 {
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64 / 1048576.0
 }
 
-// What the others tell as well: it tells of closed files, too.
+// Keeps the events that the other watchers tell as well: notify also tells of closed files.
 fn is_told(kind: &EventKind) -> bool {
     match kind {
         EventKind::Create(_) | EventKind::Remove(_) => true,

@@ -11,27 +11,32 @@ import { snapshot } from '../world/snapshot.ts'
 import { makeWorld } from '../world/world.ts'
 import { hasStressNg, StressNg } from './stress_ng.ts'
 
-// stress-ng's file stressors in a tree of 200,000 entries, stopped now and then: nothing may differ then.
+// Runs stress-ng's file stressors in a tree of 200,000 entries, and stops them now and then. No difference
+// may be found then.
 //
 // In the environment:
-// MINUTES=30       for so long, and each sync() has to be quick; a quarter of one if it is not set
+// MINUTES=30       the duration, 0.25 by default. With MINUTES set, each sync() must be quick
 // SETTINGS='{...}' see settings.ts
 
 const minutes = Number(process.env.MINUTES ?? 0.25)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
 
-// Twelve share the processors until then, and what one of them has left undone is what sync() waits for.
+// Twelve stressors share the processors between two stops, and sync() waits for the watcher's work that they
+// left undone.
 const BETWEEN_STOPS_MS = 3000
 const LONGEST_SYNC_MS = 2000
 const NS_PER_MS = 1e6
 
-/** Watchers of what was built, as its users run it: what a test runner makes of the sources takes longer, and this is timed. */
+/**
+ * Returns watchers of the built library, as its users run it: the sources under a test runner are slower, and
+ * this test measures time.
+ */
 async function observeBuilt(): Promise<Observe> {
   const { built } = await import('../watching/built.mjs')
   return (watched, tell) => host(built, watched, tell)
 }
 
-/** Nobody says what was written: the times of the files do. */
+/** Takes the writes from the times of the files, because stress-ng does not report its writes. */
 function doneIn(tree: string, settings: Settings): Done {
   const files = [...snapshot(tree, { names: namesOf(settings) }).values()].filter(
     ({ kind }) => kind === 'file',
@@ -50,7 +55,7 @@ test.skipIf(whyNot !== '')(
   `${minutes} minutes of stress-ng in 200,000 entries${whyNot}`,
   { timeout: minutes * 60_000 * 5 + 300_000 },
   async () => {
-    // Some of its names are no UTF-8.
+    // Some of stress-ng's names are not UTF-8.
     const settings: Settings = { ...ORDINARY, shape: 'large', encoding: 'buffer', ...given }
     await using world = await makeWorld(settings)
     await using session = new Session(
@@ -77,7 +82,7 @@ test.skipIf(whyNot !== '')(
     process.stdout.write(
       `${JSON.stringify({ stops: syncs.length, told, overflows, syncs: syncs.toSorted((a, b) => b - a).slice(0, 20) })}\n`,
     )
-    // Of a short run on a machine that does something else as well it would be the machine that is measured.
+    // A short run beside other work would measure the machine.
     if (process.env.MINUTES !== undefined) expect(Math.max(...syncs)).toBeLessThan(LONGEST_SYNC_MS)
   },
 )

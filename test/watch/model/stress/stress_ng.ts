@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 
 export const hasStressNg = spawnSync('stress-ng', ['--version']).error === undefined
 
-// One of each, of a size with which they go round quickly.
+// One stressor of each kind, of a size with which one loop is short.
 const STRESSORS = [
   ...['--chmod', '1'],
   ...['--dentry', '1', '--dentries', '500'],
@@ -20,13 +20,13 @@ const STRESSORS = [
   ...['--touch', '1'],
 ]
 
-/** stress-ng's file stressors at work in a directory, until it is disposed of. */
+/** stress-ng's file stressors at work in a directory, until disposed of. */
 export class StressNg implements AsyncDisposable {
   readonly #process: ChildProcess
   readonly #ended: Promise<unknown>
 
   constructor(directory: string) {
-    // In a session of its own, by which its processes are known.
+    // A session of its own identifies the processes.
     this.#process = spawn('stress-ng', ['--temp-path', directory, '--timeout', '0', ...STRESSORS], {
       cwd: directory,
       detached: true,
@@ -35,9 +35,9 @@ export class StressNg implements AsyncDisposable {
     this.#ended = once(this.#process, 'exit')
   }
 
-  /** Resolves when all of its processes stand still. */
+  /** Resolves when all processes stand still. */
   async stop(): Promise<void> {
-    // One that has not been stopped yet may start others.
+    // A process that is not stopped yet may start others.
     const stop = () => {
       const running = this.#running()
       for (const pid of running) signal(pid, 'SIGSTOP')
@@ -50,13 +50,13 @@ export class StressNg implements AsyncDisposable {
     for (const { pid } of this.#processes()) signal(pid, 'SIGCONT')
   }
 
-  /** Whether it goes on by itself. */
+  /** Returns if stress-ng still runs. */
   get isAlive(): boolean {
     return this.#process.exitCode === null && this.#process.signalCode === null
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // In time it removes what it has made; what is left goes with the tree.
+    // stress-ng removes its files only if it ends in time. The test removes the rest with the tree.
     for (const { pid } of this.#processes()) signal(pid, 'SIGKILL')
     await this.#ended
     await expect.poll(() => this.#running()).toEqual([])
@@ -78,7 +78,10 @@ export class StressNg implements AsyncDisposable {
   }
 }
 
-/** See proc_pid_stat(5). The name of the program, in parentheses, may hold anything. */
+/**
+ * Parses /proc/PID/stat: see proc_pid_stat(5). The name of the program, in parentheses, may hold any
+ * character.
+ */
 function statOf(pid: string): { state: string; session: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -93,6 +96,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

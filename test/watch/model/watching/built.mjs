@@ -1,4 +1,4 @@
-// What was built of the library, for whom Node runs as it is: of the same types.
+// The built library, for programs that Node runs without a test runner. Its types are those of the sources.
 import { Inotify } from '../../../../out/index.js'
 import { linux } from '../../../../out/watch/linux.js'
 import { Watcher } from '../../../../out/watch/watcher.js'

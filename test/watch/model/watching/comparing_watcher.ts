@@ -8,8 +8,8 @@ import type { Observer, Tell } from './observer.ts'
 const MOST_ATTEMPTS = 20
 
 /**
- * The simplest watcher that keeps the contract once nobody writes any more: it compares snapshots when it is asked to. With it the
- * model test's own machinery is tested: `spoil` makes it tell something else than it should.
+ * The simplest watcher that is right once all writers are done: it compares snapshots at sync(). The model
+ * test's own machinery is tested with this watcher. `spoil` makes its changes wrong.
  */
 export class ComparingWatcher implements Observer {
   readonly ready: Promise<void>
@@ -17,7 +17,7 @@ export class ComparingWatcher implements Observer {
   readonly #tell: Tell
   readonly #spoil: (changes: Change[]) => Change[]
   #known: Snapshot = new Map()
-  // ms since the epoch: when that was begun.
+  // The start of the last snapshot, in ms since the epoch.
   #knownAt = 0
 
   constructor(
@@ -36,7 +36,7 @@ export class ComparingWatcher implements Observer {
 
   async sync(): Promise<void> {
     const seen = await this.#look()
-    // Somebody is at work: the next time tells.
+    // Writers are at work: the next sync() will tell.
     if (seen === undefined) return
     const { now, startedAt } = seen
     const changes = this.#spoil(this.#compare(now))
@@ -47,7 +47,10 @@ export class ComparingWatcher implements Observer {
 
   async close(): Promise<void> {}
 
-  /** All that is there, as soon as a write from now on would show; while somebody is at work, that may never be. */
+  /**
+   * Returns a snapshot after which a new write would show in a stat. While writers are at work, there may be
+   * none.
+   */
   async #look(): Promise<{ now: Snapshot; startedAt: number } | undefined> {
     for (let attempt = 1; ; attempt++) {
       const startedAt = Date.now()
@@ -69,7 +72,7 @@ export class ComparingWatcher implements Observer {
     const gone = new Set<string>()
     for (const [path, before] of this.#known) {
       if (now.get(path)?.kind === before.kind) continue
-      // Its directory's delete speaks for it.
+      // The directory's delete implies this one.
       if (!gone.has(dirname(path))) report('delete', path, before)
       gone.add(path)
     }
@@ -83,12 +86,17 @@ export class ComparingWatcher implements Observer {
   }
 }
 
-/** Whether it can be written after it was seen at this time, and nothing in its stat shows that: within the same tick of the kernel's clock. */
+/**
+ * Returns if a write after this time may not show in the stat: within the same tick of the kernel's clock.
+ */
 function mayBeWritten({ kind, ctime }: Seen, seenAt: number): boolean {
   return (kind === 'file' || kind === 'symlink') && Number(ctime) / 1e6 >= seenAt - CLOCK_SLACK_MS
 }
 
-/** The same bytes may have been written again, or be another file's; a link's target too, and its inode number that of a file that was written. */
+/**
+ * Returns if a file or link may have been written. Equal bytes may have been written again or belong to
+ * another file. The same holds for a link's target.
+ */
 function isWritten(before: Seen, after: Seen): boolean {
   if (after.kind === 'directory') return false
   return before.content !== after.content || before.ino !== after.ino || before.mtime !== after.mtime

@@ -1,4 +1,5 @@
-// A watcher with a round's settings, of whichever build of the library: in a test's own thread, in a worker, in a process of its own.
+// Runs a watcher with a round's settings, of either build of the library: in the test's thread, in a worker,
+// or in a process of its own.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ignoreOption } from './ignore_rules.mjs'
 import { withQueueLimit } from './queue_limit.mjs'
@@ -9,7 +10,7 @@ import { withQueueLimit } from './queue_limit.mjs'
 /** @typedef {import('./observer.ts').WatchedRoots} WatchedRoots */
 /** @typedef {import('./observer.ts').Tell} Tell */
 /**
- * What is used of the library.
+ * The part of the library that is used.
  *
  * @typedef {Object} Library
  * @property {typeof import('../../../../src/watch/watcher.ts').Watcher} Watcher
@@ -17,9 +18,10 @@ import { withQueueLimit } from './queue_limit.mjs'
  * @property {typeof import('../../../../src/index.ts').Inotify} Inotify
  */
 
-// A queue that is to overflow has no guard thread, which may empty it in time or not: that would be up to the scheduler.
+// Queues up to this size overflow on purpose, and have no guard thread: whether that thread empties the queue
+// in time would be up to the scheduler.
 const UNGUARDED = 64
-// What a slow consumer does with an array of changes takes so many ms.
+// The ms that a slow consumer takes for an array of changes.
 const SLOWNESS = 5
 
 /**
@@ -44,7 +46,7 @@ export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, 
   const ignore = ignoreOption(settings.ignore, /** @type {string} */ (roots[0]))
   const options = { recursive: true, initial, followSymlinks, ...settle, interval, hash, encoding, ignore }
   const watcher = new Watcher(roots, options, system)
-  // Where there is no watch left, that is said: it is no failure.
+  // A lack of watches is told as an error, and is no failure.
   watcher.on('error', () => {})
   const said = (/** @type {Array<Change | ChangeOfBytes>} */ changes) => tell(changes, Date.now())
   return settings.consumer === 'slow' ? slow(watcher, said) : quick(watcher, said)
@@ -61,17 +63,17 @@ function quick(watcher, said) {
 }
 
 /**
- * An iterator that lags behind until it is asked for all.
+ * Runs an iterator that lags behind until sync() is called.
  *
  * @param {import('../../../../src/watch/watcher.ts').Watcher} watcher
  * @param {(changes: Array<Change | ChangeOfBytes>) => void} said
  * @returns {Observer}
  */
 function slow(watcher, said) {
-  // Changes.
+  // The numbers of changes.
   let [reported, taken] = [0, 0]
   let hurried = 0
-  // Several may ask for all at once.
+  // Several callers may wait in sync() at once.
   /** @type {Array<() => void>} */
   const waiting = []
   watcher.on('changes', ({ length }) => {
@@ -80,7 +82,7 @@ function slow(watcher, said) {
   const lagging = (async () => {
     for await (const changes of watcher) {
       said(changes)
-      // All that waited in one array.
+      // One array holds all changes that waited.
       taken += changes.length
       if (hurried === 0) await sleep(SLOWNESS)
       if (taken >= reported) for (const resolve of waiting.splice(0)) resolve()
@@ -91,7 +93,7 @@ function slow(watcher, said) {
     async sync() {
       hurried++
       await watcher.sync()
-      // 'changes' are emitted behind what was queued before.
+      // 'changes' are emitted after changes that were queued before.
       await new Promise((resolve) => setImmediate(resolve))
       while (taken < reported) await new Promise((resolve) => waiting.push(() => resolve(undefined)))
       hurried--
@@ -104,7 +106,7 @@ function slow(watcher, said) {
 }
 
 /**
- * Bytes of paths as latin1.
+ * Returns a change with paths as text, a latin1 character for each byte.
  *
  * @param {Change | ChangeOfBytes} change
  * @returns {Change}

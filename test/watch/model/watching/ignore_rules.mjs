@@ -1,4 +1,4 @@
-// One rule in each form that `ignore` has. What it is to ignore is said a second time, for whoever compares.
+// One rule in each form of `ignore`, and once more as a plain function for the comparison.
 
 /** @typedef {import('../../../../src/index.ts').Kind} Kind */
 /** @typedef {import('../settings.ts').Settings['ignore']} Form */
@@ -15,7 +15,7 @@ export function ignoreOption(form, root) {
 }
 
 /**
- * Of one entry, what it lies in left out of account.
+ * Returns if the rule ignores this entry, without regard to the directories above.
  *
  * @param {Form} form
  * @param {string} root

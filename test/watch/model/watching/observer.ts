@@ -10,18 +10,18 @@ import { inProcess, inWorker, withWatches } from './remote.ts'
 
 export { mayLimitQueue } from './queue_limit.mjs'
 
-/** What is to be watched, and how. It can be sent to another process. */
+/** The roots and their settings. Can be sent to another process. */
 export interface WatchedRoots {
   roots: string[]
-  /** What is there is told before `ready`. */
+  /** Tells the entries that are there before `ready`. */
   initial: boolean
   settings: Settings
 }
 
-/** Of changes in the order in which they were reported, and when that was. */
+/** Takes changes in their order, and the time at which they were told. */
 export type Tell = (changes: Array<Change | Change<Buffer>>, at: number) => void
 
-/** As much of a {@link Watcher} as the model test asks for. */
+/** The part of a {@link Watcher} that the model test uses. */
 export interface Observer {
   readonly ready: Promise<void>
   sync(): Promise<void>
@@ -30,7 +30,7 @@ export interface Observer {
 
 export type Observe = (watched: WatchedRoots, tell: Tell) => Observer
 
-/** The real one, where the settings want it. */
+/** Starts the real watcher, in the place that the settings name. */
 export const observe: Observe = (watched, tell) => {
   const { host: where } = watched.settings
   if (where === 'worker') return inWorker(watched, tell)
@@ -40,7 +40,7 @@ export const observe: Observe = (watched, tell) => {
 
 const mayLimitWatches = spawnSync('unshare', [...withWatches(1), 'true']).status === 0
 
-/** Why there can be no watcher with these settings, if so. */
+/** Returns the reason why no watcher can have these settings, or undefined. */
 export function unobservable({ queue, host: where }: Pick<Settings, 'queue' | 'host'>): string | undefined {
   if (queue < 16384 && !mayLimitQueue) return 'may not set max_queued_events'
   if (where !== 'here' && !isBuilt) return `a ${where} needs dist`
@@ -48,8 +48,8 @@ export function unobservable({ queue, host: where }: Pick<Settings, 'queue' | 'h
 }
 
 /**
- * An instance whose queue holds so many events, and that nobody empties while the loop of this thread is stuck: with the guard
- * thread, what is lost were up to the scheduler.
+ * Opens an instance with a queue of `limit` events. No guard thread empties the queue while this thread's
+ * loop is stuck: else the scheduler would decide about lost events.
  */
 export function narrowInotify(limit: number, options: InotifyOptions = {}): Inotify {
   return withQueueLimit(limit, () => new Inotify({ ...options, maxQueuedBytes: 0 }))

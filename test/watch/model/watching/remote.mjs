@@ -1,5 +1,6 @@
-// A watcher in a worker or in a process of its own: is told what to watch, then 'sync' or 'close', and answers each with what was told of in
-// between. It takes what was built, as Node does not read TypeScript everywhere.
+// Runs a watcher in a worker or in a process of its own. Takes the roots and settings, then 'sync' or
+// 'close', and answers each with the changes in between. Uses the built library, because not every Node reads
+// TypeScript.
 import { parentPort } from 'node:worker_threads'
 import { built } from './built.mjs'
 import { asText, host } from './host.mjs'

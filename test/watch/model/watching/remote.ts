@@ -6,10 +6,10 @@ import type { Observer, Tell, WatchedRoots } from './observer.ts'
 
 const PROGRAM = join(import.meta.dirname, 'remote.mjs')
 
-/** What {@link PROGRAM} is asked. */
+/** A request to {@link PROGRAM}. */
 export type Request = WatchedRoots | 'sync' | 'close'
 
-/** And what it says: changes as they come; and when it has done what it was asked, in order. */
+/** A message of the program: changes as they come, and the results of requests in their order. */
 type Message = { changes: Change[]; at: number } | { done: true } | { failed: string }
 
 /** Messages to and from {@link PROGRAM}. */
@@ -20,7 +20,7 @@ interface Channel {
   end(): void
 }
 
-/** A watcher in a worker thread. */
+/** Starts a watcher in a worker thread. */
 export function inWorker(watched: WatchedRoots, tell: Tell): Observer {
   const worker = new Worker(PROGRAM)
   return remote(watched, tell, {
@@ -32,13 +32,13 @@ export function inWorker(watched: WatchedRoots, tell: Tell): Observer {
   })
 }
 
-/** unshare(1)'s arguments, behind which a command has so many watches to itself. */
+/** Returns arguments of unshare(1) that give a command a limit of `count` watches. */
 export const withWatches = (count: number) => [
   ...['-Ur', 'sh', '-c'],
   ...[`echo ${count} > /proc/sys/user/max_inotify_watches && exec "$@"`, 'sh'],
 ]
 
-/** A watcher in a process that has so many watches to itself. */
+/** Starts a watcher in a process with a limit on watches. */
 export function inProcess(watched: WatchedRoots, tell: Tell): Observer {
   const command = [...withWatches(watched.settings.watches), process.execPath, PROGRAM]
   const child: ChildProcess = spawn('unshare', command, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })

@@ -1,25 +1,29 @@
 import fc from 'fast-check'
 
-/** What ../../../native/tree_writer.c does, and with what: the fields of one of its lines. */
+/** An operation of ../../../native/tree_writer.c: the fields of one of its lines. */
 export type Operation = readonly string[]
 
-/** What one writer does, in order. */
+/** The operations of one writer, in order. */
 export type Script = readonly Operation[]
 
-/** Scripts, one for each writer, that are done at the same time; and when all are done, the next. */
+/**
+ * Segments, each with a script for each writer. The scripts of a segment run at the same time, and the next
+ * segment follows when all are done.
+ */
 export type Round = readonly (readonly Script[])[]
 
-// Few, so that the writers meet. One is no ASCII, one has a space, one looks like an option.
+// The names are few, so that the writers meet. One is not ASCII, one has a space, one looks like an option.
 export const FILES = ['a', 'b', 'é'] as const
 export const DIRECTORIES = ['c', 'x y', '-rf'] as const
 const NAMES = [...FILES, ...DIRECTORIES] as const
 
-// As a rule a name is one for files or one for directories: otherwise most operations would fail, and exceptions test enough.
+// Most names are either for files or for directories: with free choice most operations would fail, and the
+// exceptions test enough.
 const exceptional = { weight: 1, arbitrary: fc.constantFrom(...NAMES) }
 const fileName = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...FILES) }, exceptional)
 const directoryName = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...DIRECTORIES) }, exceptional)
 
-// Relative to the link, never upwards: nobody is to get out of the tree by one.
+// The targets are relative to the link and never lead upwards, so that no writer leaves the tree.
 const fileTargets = ['c/a', '-rf/c/b', 'dangling']
 const directoryTargets = ['c/x y', '-rf/c', 'x y/-rf']
 const mode = fc.constantFrom('0700', '0711', '0750', '0777')
@@ -30,18 +34,18 @@ const operation = (what: string, weight: number, ...fields: fc.Arbitrary<string>
   arbitrary: fc.tuple(fc.constant(what), ...fields) as fc.Arbitrary<Operation>,
 })
 
-/** What the operations are to be about. */
+/** The subjects of the operations. */
 export interface Subjects {
-  /** What paths begin with, each as likely as the others: '', or with a slash at the end. */
+  /** The beginnings of paths, all equally likely: '', or with a slash at the end. */
   prefixes: readonly string[]
-  /** Paths of what was planted, of which there is too much to be met by chance. */
+  /** The paths of planted entries, which are too many to be met by chance. */
   planted: fc.Arbitrary<string> | undefined
   exchanges: boolean
-  /** Links are followed: some lead out of the tree, or round in a circle, and are swapped. */
+  /** Follows links: some lead out of the tree or round in a circle, and some are swapped. */
   links: boolean
 }
 
-/** Paths of one to five names, the last of them `name`. */
+/** Generates paths of one to five names, the last of them `name`. */
 function pathTo(name: fc.Arbitrary<string>, prefixes: readonly string[]): fc.Arbitrary<string> {
   const below = (depth: number) =>
     fc
@@ -113,13 +117,16 @@ function operationsAbout({ prefixes, planted, exchanges, links }: Subjects): fc.
     operation('swap', 1, directoryTarget, directory),
     operation('remove', 3, directory),
     operation('copy', 3, directory, directory),
-    // So that the watcher gets to see something in between.
+    // A pause lets the watcher see a state in between.
     operation('pause', 2, microseconds),
     operation('mark', 1),
   )
 }
 
-/** A script of `length`. It shrinks by pieces left out, the largest first; its operations stay as they are. */
+/**
+ * Generates a script of `length` operations. Shrinks by leaving pieces out, the largest first. The operations
+ * themselves do not change.
+ */
 class ScriptArbitrary extends fc.Arbitrary<Script> {
   readonly #full: fc.Arbitrary<Script>
 
@@ -147,7 +154,9 @@ function* without(script: Script): IterableIterator<Script> {
   }
 }
 
-/** Rounds of `segments` segments, in each of which `writers` writers do `length` operations each. */
+/**
+ * Generates rounds of `segments` segments, in each of which `writers` writers do `length` operations each.
+ */
 export function rounds(
   segments: number,
   writers: number,

@@ -7,19 +7,19 @@ import { Writers } from './writers.ts'
 
 type Names = 'utf8' | 'latin1'
 
-/** latin1: each name is known by its bytes, and the one that is no ASCII is no UTF-8. */
+/** latin1 keeps each name by its bytes. The name that is not ASCII is not UTF-8 then. */
 export const namesOf = ({ encoding }: Pick<Settings, 'encoding'>): Names =>
   encoding === 'buffer' ? 'latin1' : 'utf8'
 
 const FILES_IN_A_DIRECTORY = 100
 
-/** The roots that are directories, relative to the tree. */
+/** Returns the roots that are directories, relative to the tree. */
 export function topsOf({ roots }: Pick<Settings, 'roots'>): string[] {
   if (roots === 'two') return ['r1', 'r2']
   return roots === 'nested' ? ['', 'r1'] : ['']
 }
 
-/** Three levels of files, links and directories, in each root; and outside, where links are followed to it. */
+/** Makes three levels of files, links and directories in each root, and outside if links are followed. */
 export function plant(settings: Settings, tree: string, outside?: string): void {
   const names = namesOf(settings)
   for (const top of topsOf(settings)) {
@@ -46,7 +46,7 @@ function plantLevels(directory: string, levels: number, names: Names): void {
   }
 }
 
-/** What makes the tree large, where the writers come by: in c. */
+/** Makes the tree large in c, a directory that the writers use. */
 export async function plantShape(shape: Settings['shape'], tree: string, outside: string): Promise<void> {
   const { files, levels, directories } = SHAPES[shape]
   const script = [
@@ -61,7 +61,7 @@ export async function plantShape(shape: Settings['shape'], tree: string, outside
 
 const numbered = (count: number) => fc.nat(count).map((i) => `f${String(i).padStart(5, '0')}`)
 
-/** What the operations are to be about, with these settings. */
+/** Returns the subjects of operations for these settings. */
 export function subjectsOf(settings: Settings): Subjects {
   const { files, directories } = SHAPES[settings.shape]
   const planted =

@@ -6,7 +6,9 @@ import { scratch } from '../../../support/scratch.ts'
 import { AppliedAlone } from '../../applied_alone.ts'
 import { contentsOf, divergences, type Snapshot, snapshot, snapshotOfFiles } from './snapshot.ts'
 
-/** 'd/' is a directory, 'l@' a link, 'f' a file that holds its name or, 'f=x', what is given. */
+/**
+ * Returns a tree: 'd/' is a directory, 'l@' a link, and 'f' a file with its name as content, or 'f=x' with x.
+ */
 function tree(...entries: string[]): Snapshot {
   return new Map(
     entries.map((entry, i) => {

@@ -15,12 +15,12 @@ import type { Belief } from '../../applied_alone.ts'
 
 const MOST_LINKS = 3
 
-/** An entry as it is. */
+/** An entry in the file system. */
 export interface Seen {
   kind: Kind
-  /** Of a link, where links are followed: what it leads to, if that is no directory. */
+  /** The kind of the file that a followed link leads to, if that is no directory. */
   leadsTo?: Kind
-  /** A file's bytes as latin1, a link's target; '' of others. */
+  /** A file's bytes as latin1, a link's target, or ''. */
   content: string
   ino: bigint
   nlink: bigint
@@ -28,28 +28,34 @@ export interface Seen {
   mtime: bigint
 }
 
-/** A tree as it is: absolute paths, parents before what is in them. */
+/** A tree in the file system: absolute paths, parents first. */
 export type Snapshot = Map<string, Seen>
 
 export interface SnapshotOptions {
-  /** latin1: names are known by their bytes. */
+  /** latin1: names are kept by their bytes. */
   names?: 'utf8' | 'latin1'
-  /** A link to a directory is that directory, unless it lies in it, be that above the root, or three others were followed on the way. */
+  /**
+   * Takes a link to a directory for that directory. Exceptions: the link lies in the directory, the directory
+   * is above the root, or three links were followed on the way.
+   */
   followSymlinks?: boolean
   ignores?: (path: string, kind: Kind) => boolean
 }
 
-/** A directory that is being gone through. */
+/** A directory that is being read. */
 interface Level {
   path: string
   fd: number
   identity: string
   names: string[]
-  /** How many links were followed on the way. */
+  /** The number of links that were followed on the way. */
   links: number
 }
 
-/** To be taken when nobody changes the tree. By descriptors, and without recursion: it may be deeper than a path can be long. */
+/**
+ * Reads a tree that no process changes. Goes by descriptors and without recursion, because the tree may be
+ * deeper than a path can be long.
+ */
 export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot {
   const { names = 'utf8', followSymlinks = false, ignores = () => false } = options
   const found: Snapshot = new Map()
@@ -84,7 +90,7 @@ export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot 
   return found
 }
 
-/** Roots that are files, as they are; those that are none are left out. */
+/** Reads roots that are files. Leaves out missing ones. */
 export function snapshotOfFiles(roots: readonly string[]): Snapshot {
   const found: Snapshot = new Map()
   for (const root of roots) {
@@ -94,7 +100,7 @@ export function snapshotOfFiles(roots: readonly string[]): Snapshot {
   return found
 }
 
-/** The directories that a root lies in, up to `/`, whose `..` is itself. */
+/** Returns the directories above a root, up to `/`, whose `..` is itself. */
 function identitiesAbove(root: string): Set<string | undefined> {
   const found = new Set<string>()
   for (let path = `${root}/..`; ; path += '/..') {
@@ -106,7 +112,7 @@ function identitiesAbove(root: string): Set<string | undefined> {
 
 const identityOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`
 
-/** undefined: the path leads nowhere, or round in a circle. */
+/** Returns undefined for a path that leads nowhere or round in a circle. */
 function targetOf(path: string | Buffer): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true })
@@ -133,31 +139,31 @@ function look(stats: BigIntStats, path: string | Buffer): Seen {
   return { kind, content, ino, nlink, ctime, mtime }
 }
 
-/** A write to what a link leads to is one to the link. */
+/** A write to the target of a link counts as one to the link. */
 function behindLink(seen: Seen, target: BigIntStats): Seen {
   return { ...seen, ino: target.ino, leadsTo: kindOf(target) }
 }
 
-/** A path of which something else is believed than is there. */
+/** A path at which the consumer and the file system differ. */
 export interface Divergence {
   path: string
   what: string
 }
 
-/** What is known of files by their inode numbers. */
+/** The writers' account of files, by inode number. */
 export interface Written {
-  /** Those that have or had two names: a write by one name is told of that name alone. */
+  /** Files that have or had two names: the watcher tells a write by one name under that name alone. */
   linked?: ReadonlySet<bigint>
-  /** When they were last written, in ms of Date.now(): a time before that write. */
+  /** The last write of each file, in ms of Date.now(), taken before the write. */
   at?: ReadonlyMap<bigint, number>
 }
 
-// Date.now() leaves out what is less than 1 ms.
+// Date.now() has no fractions of a ms.
 const TICK_MS = 1
 
 /**
- * How what is believed differs from what is: in names, in kinds, and where a file holds something else than it did, or was written, and nothing
- * was told of it since.
+ * Compares a consumer with the file system: lists differences of names and kinds, files with another content
+ * than before, and written files without a change since.
  */
 export function divergences(
   believed: ReadonlyMap<string, Belief>,
@@ -194,7 +200,7 @@ function differenceOf(
 const quote = (content: string) =>
   JSON.stringify(content.length > 60 ? `${content.slice(0, 60)}...` : content)
 
-/** As {@link AppliedAlone.adopt} takes it. */
+/** Returns the argument of {@link AppliedAlone.adopt}. */
 export function contentsOf(real: Snapshot): Array<[path: string, kind: Kind, held: string]> {
   return [...real].map(([path, { kind, content }]) => [path, kind, content])
 }

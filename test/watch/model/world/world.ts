@@ -7,11 +7,11 @@ import { enterNamespace, mayUnshare } from '../../../mounts/namespace.ts'
 import { type Settings, SHAPES } from '../settings.ts'
 import { plant, plantShape, topsOf } from './plant.ts'
 
-/** A tree to watch, and a directory beside it on the same filesystem. It goes when it is disposed of. */
+/** A tree to watch, and a directory beside it on the same filesystem. Disposal removes both. */
 export interface World extends AsyncDisposable {
   tree: string
   outside: string
-  /** The descriptor of the deepest directory, where the tree is deep. */
+  /** The descriptor of the deepest directory of a deep tree. */
   bottom?: number
 }
 
@@ -27,7 +27,7 @@ function directoryOn(filesystem: 'ext4' | 'tmpfs'): string | undefined {
   })
 }
 
-/** Why there can be no world with these settings on this machine, if so. */
+/** Returns the reason why this machine can have no world with these settings, or undefined. */
 export function unavailable({
   filesystem,
   binds,
@@ -59,7 +59,7 @@ async function plain(filesystem: 'ext4' | 'tmpfs', settings: Settings): Promise<
     ...bottom,
     async [Symbol.asyncDispose]() {
       if (bottom.bottom !== undefined) closeSync(bottom.bottom)
-      // By descriptors, unlike fs.rm: the tree may be deeper than a path can be long.
+      // rm goes by descriptors, unlike fs.rm: the tree may be deeper than a path can be long.
       execFileSync('rm', ['-rf', '--', base])
     },
   }
@@ -76,9 +76,10 @@ function openBelow(directory: string, levels: number): number {
   return fd
 }
 
-// Scripts get the directory that has what is planted as $planted, and make `top/tree` and `top/outside`. Where the temporary directory is an
-// overlay itself, it cannot hold the upper layer; every other name lies in the lower layer: it is copied up when it is changed.
-// userxattr: in a user namespace an overlay may not set the attributes that it marks directories with, and fails with EIO.
+// The scripts get the directory of the planted entries as $planted, and make `top/tree` and `top/outside`. A
+// temporary directory on an overlay cannot hold the upper layer, hence the tmpfs. Every other name lies in
+// the lower layer, and the kernel copies it up at the first change. userxattr: in a user namespace an overlay
+// may not set the attributes with which it marks directories, and fails with EIO.
 const OVERLAY = `
   [ "$(stat -f -c %T .)" != overlayfs ] || { mount -t tmpfs none "$PWD"; cd "$PWD"; }
   mkdir -p lower/tree lower/outside upper work top
@@ -97,7 +98,7 @@ const WITH_BINDS = `
   cp -a "$planted/tree/c/." top/shared
   for name in m n; do mkdir "top/tree/$name"; mount --bind top/shared "top/tree/$name"; done`
 
-/** Mounted in a namespace, which ends with this process in any case. */
+/** Makes a world that is mounted in a namespace, which ends with this process in any case. */
 async function mounted(settings: Settings, script: string): Promise<World> {
   const planted = await mkdtemp(join(tmpdir(), 'inotify-bridge-model-'))
   try {
@@ -115,7 +116,7 @@ async function mounted(settings: Settings, script: string): Promise<World> {
   }
 }
 
-/** What is watched. */
+/** Returns the watched paths. */
 export function rootsOf(settings: Settings, { tree }: World): string[] {
   if (settings.roots === 'files') return ['a', 'b', 'c/b', 'x y/b', '-rf/c/b'].map((name) => join(tree, name))
   return topsOf(settings).map((top) => join(tree, top))

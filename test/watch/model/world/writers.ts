@@ -11,19 +11,22 @@ interface Writer {
 
 /** Processes that change one tree at the same time: ../../../native/tree_writer.c. */
 export class Writers implements AsyncDisposable {
-  /** Inodes that have or had two names: a write by one is not told of the other. */
+  /** Inodes that have or had two names: a write by one name is not told of the other. */
   readonly linked = new Set<bigint>()
-  /** When a file was last written, by its inode number, in ms of Date.now(): a time before that write. */
+  /** The last write of each file, by its inode number, in ms of Date.now(), taken before the write. */
   readonly wrote = new Map<bigint, number>()
-  /** How often something was renamed within the tree, by the old name and the new one: directories may go by other names by now. */
+  /**
+   * The number of renames within the tree, by the old name and the new one: directories may have other names
+   * by now.
+   */
   readonly renamed = new Map<string, number>()
   readonly #writers: Writer[]
 
   readonly #names: 'utf8' | 'latin1'
 
   /**
-   * `outside`: a directory on the same filesystem that nobody watches. `names`: the bytes of names; with 'latin1' some are no UTF-8. `last`: a
-   * directory that the last of the writers is at work in, open in this process.
+   * `outside`: a directory on the same filesystem that no watcher covers. `names`: the bytes of names; with
+   * 'latin1' some are not UTF-8. `last`: the directory in which the last writer works, open in this process.
    */
   constructor(
     count: number,
@@ -58,7 +61,7 @@ export class Writers implements AsyncDisposable {
       this.#writers.map(async ({ process: child }) => {
         if (child.exitCode !== null || child.signalCode !== null) return
         const ended = once(child, 'exit')
-        // It may be in the midst of a script.
+        // The writer may be in the midst of a script.
         child.kill('SIGKILL')
         await ended
       }),

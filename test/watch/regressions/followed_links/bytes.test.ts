@@ -1,5 +1,5 @@
-// Links that are followed, where the name of a link, or one that it leads over, is no UTF-8: as text it could be any of several, so none of
-// what is asked of the system may go by it.
+// Followed links whose name, or a name on whose way, is not UTF-8: as text, the name could be any of several,
+// so no question to the system may use the text.
 import {
   appendFileSync,
   mkdirSync,
@@ -17,10 +17,10 @@ import { followingAs, followSymlinks } from '../observed.ts'
 
 const NEVER = 1_000_000
 
-/** Paths are written with a character for each byte. */
+/** Returns bytes from a path with a character for each byte. */
 const bytes = (path: string) => Buffer.from(path, 'latin1')
 
-/** A watcher of tree/, what it tells in a few words, and how often it has looked where links lead. */
+/** Watches tree/, and returns the changes in a few words and the number of looks at where links lead. */
 async function following(base: string, backend: 'inotify' | 'poll') {
   let looks = 0
   const follow: typeof followSymlinks = (path) => {
@@ -43,7 +43,7 @@ async function following(base: string, backend: 'inotify' | 'poll') {
     }
   })
   return {
-    /** Each once: a write makes several events. */
+    /** Returns each change once, because a write makes several events. */
     told: async () => {
       await watcher.sync()
       const told = [...new Set(lines)]
@@ -67,7 +67,7 @@ describe.each(['inotify', 'poll'] as const)('%s', (backend) => {
       mkdirSync(at('tree'))
       mkdirSync(at(`out/${target}`), { recursive: true })
       writeFileSync(at(`out/${target}/f`), '')
-      // What has the same text, and is not meant.
+      // A directory and a link with the same text, which are not meant.
       mkdirSync(at('out/dir\xfd'))
       symlinkSync(bytes('../out/dir\xfd'), at('tree/l\xfd'))
       return { base, at }

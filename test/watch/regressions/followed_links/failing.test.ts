@@ -1,4 +1,5 @@
-// A server or a disk is in trouble when somebody looks where links lead: that says nothing of the links, and nothing is lost by it.
+// A server or a disk fails when the watcher looks where links lead: the failure says nothing of the links,
+// and no change is lost.
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'

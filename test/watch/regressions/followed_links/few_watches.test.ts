@@ -1,5 +1,5 @@
-// Followed links whose ways need more watches than there are: what has none is polled, and no less is told of it. In a user namespace, whose
-// limit is nobody else's.
+// Followed links whose ways need more watches than there are: links without a watch are polled, and no change
+// is missing. In a user namespace, whose limit affects no other process.
 import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -95,7 +95,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   })
 
   describe.each(isLong ? [3, 6] : [3])('%d watches', (watches) => {
-    // One process for all of them, whose watches are free again when it turns to the next.
+    // One process watches for all tests. Its watches are free again when it turns to the next test.
     let child: WatchingChild | undefined
     let end: (() => Promise<void>) | undefined
     afterAll(() => end?.())
@@ -149,7 +149,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     for (const name of ['f0', 'f1']) rmSync(at(`out/${name}/to`), { recursive: true })
     expect(sourcesOf(await child.told())).toEqual(new Set(['inotify']))
     expect(await uncovered()).toEqual([])
-    // And another shortage is another.
+    // A new shortage is told anew.
     for (const name of names('f')) if (name > 'f1') symlinkSync(`../out/${name}/to/key`, at(`tree/${name}`))
     await told()
     expect(child.errors.map(({ code }) => code)).toEqual(['ENOSPC', 'ENOSPC'])

@@ -1,4 +1,5 @@
-// Links that are followed: what they lead to is what is told, whatever becomes of the link, of what it leads to, or of a link on the way.
+// Followed links: the changes of their targets are told, whatever happens to the link, to its target, or to a
+// link on the way.
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +15,8 @@ const NEVER = 1_000_000
 
 const IGNORING: WatchOptions = { ignore: ['/nowhere'] }
 
-// Each scenario is played by events, by polling and by the rescan after an overflow: for those who wait, in one of the settings of each, by turns.
+// Each scenario is played by events, by polling and by the rescan after an overflow. Quick runs play each in
+// one of the settings, in turn.
 describe.each<
   [source: string, backend: 'inotify' | 'poll', settings: WatchOptions, turn: number, turns: number]
 >([

@@ -1,4 +1,4 @@
-// Links that are followed: what a look shows of where one leads, and what is listed or told beside it.
+// Followed links: the result of a look at where a link leads, and the listings and events beside the look.
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const NEVER = 1_000_000
 describe.each(['inotify', 'poll'] as const)(
   '%s: what a link was seen to lead to, and what is listed',
   (backend) => {
-    /** How often somebody looks where the link l leads, in five calls of sync() without a change. */
+    /** Returns the number of looks at where the link l leads, in five calls of sync() without a change. */
     async function looksOf(target: string, followAs = followSymlinks) {
       const base = scratch()
       const at = (path: string) => join(base, path)
@@ -33,7 +33,7 @@ describe.each(['inotify', 'poll'] as const)(
       const before = looks
       for (let i = 1; i <= 5; i++) expect(await told()).toEqual([])
       const after = looks
-      // It keeps nobody from following others.
+      // The link does not keep the watcher from following others.
       appendFileSync(at('key'), 'x')
       expect(story(await told(), base)).toEqual(['modify symlink tree/key'])
       return after - before

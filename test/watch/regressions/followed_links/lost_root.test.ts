@@ -14,14 +14,14 @@ test.each(['inotify', 'poll'] as const)(
     mkdirSync(at('tree'))
     writeFileSync(at('key'), '')
     symlinkSync('../key', at('tree/l'))
-    // Or the link itself may have been made again, for all that its own times say.
+    // With young times, the link itself might count as made again.
     await untilPast(at('tree/l'))
     const { told } = await watching(at('tree'), { backend, followSymlinks: true, interval: 1_000_000 })
     renameSync(at('tree'), at('gone'))
     expect(story(await told(), base)).toEqual(['lost tree'])
     appendFileSync(at('key'), 'x')
     expect(story(await told(), base)).toEqual([])
-    // Not by its times alone: they are older than the look that restores the root.
+    // The times alone do not show the write: they are older than the look that restores the root.
     await untilPast(at('key'))
     renameSync(at('gone'), at('tree'))
     expect(story(await told(), base)).toEqual(['restored tree', 'modify symlink tree/l'])

@@ -1,4 +1,5 @@
-// Links on a mount whose changes are all told, that lead to or over one where others make changes of which no event tells: those are polled.
+// Links on a mount with events for all changes that lead to, or over, a mount where others make changes
+// without events: those links are polled.
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +18,7 @@ const replace = (path: string, by: (path: string) => void) => {
   renameSync(`${path}-new`, path)
 }
 
-/** What lies in far/ is on a server: others change it, and of that there are no events. */
+/** Watches a tree beside far/, which stands for a server: others change entries there without events. */
 async function watchingFar(plant: (at: (path: string) => string) => void, options: WatchOptions = {}) {
   const base = scratch()
   const at = (path: string) => join(base, path)
@@ -29,7 +30,7 @@ async function watchingFar(plant: (at: (path: string) => string) => void, option
   const openInotify = (options: InotifyOptions): InotifyInstance => {
     const inotify = new Inotify(options)
     const add = inotify.add.bind(inotify)
-    // It succeeds, and proves nothing.
+    // The watch succeeds, and has no events.
     inotify.add = (path, mask) => add(isFar(path.toString()) ? at('silence') : path, mask)
     return inotify
   }
@@ -143,7 +144,7 @@ test('of links that lead into one directory it is asked once', async () => {
   const { at, told, asked } = await watchingFar((at) => {
     for (const link of links) symlinkSync('../near/key', at(`tree/${link}`))
   })
-  // Besides, of the root.
+  // The root is asked about as well.
   expect(asked).toEqual([at('tree'), at('near')])
   appendFileSync(at('near/key'), 'x')
   expect(await told()).toEqual(links.map((link) => `modify symlink ${link}`).toSorted())

@@ -1,5 +1,5 @@
-// A root that lies behind a symlink which another root tells of and does not follow. What the one tells of the link and what the other tells
-// behind it are to be applied to one table of paths, each change alone.
+// A root behind a symlink that another root tells and does not follow. The changes of the link and the
+// changes behind it must fit one table of paths, each applied alone.
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,10 @@ import { namesIn } from '../names.ts'
 
 const NEVER = 1_000_000
 
-/** A plain table of paths to which each change is applied by itself. A directory's speaks for all below it; a symlink's for the link alone. */
+/**
+ * A plain table of paths that takes each change alone. A directory's change speaks for all entries below; a
+ * symlink's for the link alone.
+ */
 class Table {
   readonly names: Map<string, Kind>
 
@@ -39,7 +42,7 @@ class Table {
     } else expect(this.names.has(path), `is nothing: ${path}`).toBe(true)
   }
 
-  /** What has a name, and what goes with it: the paths below it, and their kinds. */
+  /** Removes a path and the paths below it, and returns them with their kinds. */
   #take(path: string): Array<[below: string, kind: Kind]> {
     const kind = this.names.get(path)
     if (kind === undefined) throw new Error(`is nothing: ${path}`)
@@ -59,14 +62,14 @@ type Act = (at: At) => void
 
 interface Session {
   title: string
-  /** Of a tree `t` with what lies beside it. */
+  /** Makes a tree `t` and entries beside it. */
   lay: Act
   roots: string[]
   acts: Act[]
   options?: WatchOptions
 }
 
-/** Files with all that they lie in; directories where the path ends with a slash. */
+/** Makes files with the directories above them, or directories if the path ends with a slash. */
 function make(at: At, ...paths: string[]): void {
   for (const path of paths) {
     fs.mkdirSync(at(path.slice(0, path.lastIndexOf('/'))), { recursive: true })
@@ -211,7 +214,10 @@ const SESSIONS: Session[] = [
   },
 ]
 
-/** What all roots tell of: links are told as such, but where they are followed, and so is what is behind one that is the path of a root. */
+/**
+ * Returns the entries that all roots tell. A link is a directory if it is followed, else a symlink. Entries
+ * behind a link at the path of a root are told as well.
+ */
 function toldIn(at: At, { roots, options = {} }: Session): Array<[path: string, kind: Kind]> {
   const { recursive = true, ignore } = options
   const found = new Map<string, Kind>()
@@ -219,7 +225,7 @@ function toldIn(at: At, { roots, options = {} }: Session): Array<[path: string, 
     if (!fs.statSync(root, { throwIfNoEntry: false })?.isDirectory()) continue
     for (const [path, kind] of namesIn(root)) {
       const isHidden = typeof ignore === 'function' && ignore(path, kind)
-      // Behind a circle is what lies above it.
+      // A link in a circle leads to the directory above.
       const isCircle = fs.existsSync(join(path, 'x'))
       const isFollowed = options.followSymlinks && kind === 'symlink' && !isCircle
       if (!isHidden && (recursive || dirname(path) === root)) found.set(path, isFollowed ? 'directory' : kind)
@@ -228,10 +234,10 @@ function toldIn(at: At, { roots, options = {} }: Session): Array<[path: string, 
   return [...found].toSorted()
 }
 
-/** How it is found out what has happened. */
+/** The ways in which changes are found. */
 const WAYS = ['events', 'events, one a read', 'a rescan', 'polls'] as const
 
-// Those who wait have each session told step by step in half of the ways, and all at once in the others, by turns.
+// Quick runs play each session step by step in half of the ways and all at once in the others, in turn.
 const isPlayed = (session: number, way: number, pace: number) => isLong || (session + way + pace) % 2 === 0
 
 describe.each(WAYS.map((way, n) => [way, n] as const))('by %s', (way, ofWay) => {
@@ -257,7 +263,7 @@ describe.each(WAYS.map((way, n) => [way, n] as const))('by %s', (way, ofWay) => 
       for (const round of rounds) {
         if (way === 'a rescan') lose()
         for (const act of round) act(at)
-        // What is lost is looked for at the next poll.
+        // The next poll looks for a lost root.
         const changes = [...(await told()), ...(await told())]
         story.push(...changes.map((change) => inWords(change, base)))
         for (const change of changes) table.apply(change)

@@ -1,4 +1,4 @@
-// Plays what may become of followed links, for whoever watches them, and applies what is told.
+// Plays scenarios of followed links, for each way of watching, and applies the changes.
 import { appendFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
@@ -9,7 +9,10 @@ import { AppliedAlone } from '../../applied_alone.ts'
 import { story } from '../../support.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** What there is to be seen by way of links. One that leads to no directory is a link to whoever is told of it, or the file that it leads to. */
+/**
+ * Returns the entries that a watcher sees by way of links. A link that leads to no directory counts as a
+ * file.
+ */
 function seen(root: string): Array<[path: string, kind: Kind]> {
   return readdirSync(root).flatMap((name): Array<[string, Kind]> => {
     const path = join(root, name)
@@ -22,7 +25,7 @@ function isDirectoryAt(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // It leads nowhere, or round.
+    // The link leads nowhere, or round in a circle.
     return false
   }
 }
@@ -30,7 +33,10 @@ function isDirectoryAt(path: string): boolean {
 const inOrder = (names: Iterable<[string, Kind]>) =>
   [...names].map(([path, kind]) => (kind === 'directory' ? `${path}/` : path)).toSorted()
 
-/** `watch`: begins to, and returns what is told of all that was done since the last call. `onReady`: all that there was is known. */
+/**
+ * Plays a scenario. `watch` begins to watch, and returns a function that returns the changes since its last
+ * call. `onReady` is called when the entries of the start are known.
+ */
 export async function play(
   scenario: Scenario,
   watch: (root: string) => Promise<() => Promise<Change[]>>,
@@ -51,7 +57,8 @@ export async function play(
   const believed = new AppliedAlone(root).adopt(seen(root))
   const told = await watch(root)
   await told()
-  // Where a watch is wanting no times are kept at first: what was changed shortly before a poll may be told once more. What was made above is to be older.
+  // Without watches, no times are kept at first: a change shortly before a poll may be told once more. The
+  // entries made above must be older.
   const made = Date.now()
   await vi.waitUntil(() => Date.now() > made + CLOCK_SLACK_MS, { interval: 5 })
   onReady()

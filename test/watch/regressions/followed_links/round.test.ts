@@ -1,4 +1,5 @@
-// Links that lead round through several directories: three of them are followed on one way from a root, and the next is a link. That one is said to be uncovered.
+// Links that lead round through several directories: three of them are followed on one way from a root, and
+// the next one is told as a link, and as uncovered.
 import {
   appendFileSync,
   mkdirSync,
@@ -25,7 +26,7 @@ const warned = vi.spyOn(process, 'emitWarning')
 
 beforeEach(() => void warned.mockReset())
 
-/** As npm and pnpm lay workspaces out, each of which depends on all others. */
+/** Makes workspaces like npm's and pnpm's, each of which depends on all others. */
 function packages(n: number): string {
   const root = scratch()
   for (let i = 0; i < n; i++) {
@@ -76,7 +77,7 @@ async function watchingRound(root: string, options: WatchOptions) {
   return { ...watched, seen }
 }
 
-/** How many entries there are, the root not counted. */
+/** Returns the number of entries, without the root. */
 function entriesOf(n: number): number {
   const inPackage = (packagesAbove: number, links: number): number => {
     const others = n - packagesAbove

@@ -1,17 +1,20 @@
-// What may become of links that are followed, and of what they lead to: see play.ts.
+// Scenarios of followed links and of their targets: see play.ts.
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 
 export interface Scenario {
   title: string
   before?: (at: (path: string) => string) => void
   act: (at: (path: string) => string) => void
-  /** A file that is then written, by its path behind the link, and the one that it is told under. */
+  /**
+   * A file that is written afterwards, by its path behind the link, and the path under which the write is
+   * told.
+   */
   written?: [path: string, toldAs: string]
-  /** One that is written and not told. */
+  /** A file that is written afterwards without a change. */
   forgotten?: string
-  /** Of which something is told. */
+  /** A path that some change must name. */
   named?: string
-  /** All that is told of the link, and of what it led to. */
+  /** All changes of the link and of its target. */
   told?: string[]
 }
 
@@ -20,14 +23,17 @@ const relink = (target: string, link: string) => {
   renameSync(`${link}-new`, link)
 }
 
-/** tree/outer goes into tree/outer/inner, which takes its place. */
+/** Moves tree/outer into tree/outer/inner, which takes its place. */
 const turnInsideOut: Scenario['act'] = (at) => {
   renameSync(at('tree/outer/inner'), at('tree/new'))
   renameSync(at('tree/outer'), at('tree/new/was-outer'))
   renameSync(at('tree/new'), at('tree/outer'))
 }
 
-/** There are out/one and out/two, each with a file and a directory that has one; only tree/ is watched. */
+/**
+ * There are out/one and out/two, each with a file and with a directory that has a file. Only tree/ is
+ * watched.
+ */
 export const scenarios: Scenario[] = [
   {
     title: 'a link comes',

@@ -1,4 +1,5 @@
-// Out of threads or descriptors when somebody looks where links lead: that says nothing of the links, is told once, and nothing is lost by it.
+// A lack of threads or descriptors when the watcher looks where links lead: the lack says nothing of the
+// links, is told once, and loses no change.
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { story, watching } from '../../support.ts'
 
 type Failure = 'no thread' | 'no descriptor'
 
-/** A system whose walkers fail at the next so many walks that are `meant`. */
+/** A system whose walkers fail at the next `times` walks that are meant. */
 function short(failure: Failure) {
   const control = { times: 0, isMeant: (_: WalkRequest): boolean => false }
   const openWalker = (): TreeWalker => {
@@ -59,12 +60,12 @@ describe.each(['no thread', 'no descriptor'] as const)('%s', (failure) => {
       errors,
       told: async () => story(await told(), at('tree')),
       isOver: () => walks.times === 0,
-      /** Another file is put in the place of out/key, to which links lead. */
+      /** Puts another file in the place of out/key, the target of links. */
       replaceKey: () => {
         writeFileSync(at('out/new'), 'new')
         renameSync(at('out/new'), at('out/key'))
       },
-      /** The next looks at what links lead to fail; or those at where they lead. */
+      /** Makes the next `times` looks fail: those at the targets of links, or those at the link itself. */
       fail: (times: number, whose: 'end' | 'link') => {
         walks.times = times
         walks.isMeant = ({ root, names }) =>
@@ -80,13 +81,14 @@ describe.each(['no thread', 'no descriptor'] as const)('%s', (failure) => {
     fail(20, whose)
     symlinkSync('../out/one', at('tree/l'))
     await told()
-    // It is tried again without being asked.
+    // The watcher tries again without a call.
     await expect.poll(told).toEqual([])
     writeFileSync(at('out/one/f'), '')
     expect(await told()).toEqual(['create file l/f'])
     renameSync(at('out/one'), at('out/away'))
     expect(await told()).toEqual(['delete directory l', 'create symlink l'])
-    // Whoever lists meanwhile finds what it lists: for all it knows the shortage is over.
+    // A listing in between succeeds and ends the shortage for the watcher, so that a later failure is told
+    // anew.
     expect(whose === 'end' ? errors : [...new Set(errors)]).toEqual([code])
   })
 

@@ -1,4 +1,5 @@
-// A followed link that is made to lead elsewhere is told once: whatever it led to, whatever it leads to, however it is replaced, and whoever sees it.
+// A followed link that comes to lead elsewhere is told once: for all old and new targets, all ways of
+// replacing the link, and all sources.
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -59,7 +60,7 @@ test.for(cases)('$backend, $how: from $from to $to', async ({ backend, how, from
   await told()
   ways[how]?.(at, next)
   const changes = await told()
-  // Each fits the one before.
+  // Each change fits the ones before.
   replay.apply(changes)
   const of = changes.filter((change) => 'path' in change && change.path === at('conf/l'))
   const types = of.map(({ type }) => type)
@@ -68,7 +69,7 @@ test.for(cases)('$backend, $how: from $from to $to', async ({ backend, how, from
   if (from !== 'directory' && to !== 'directory') expect(arrivals, `${story}`).toHaveLength(1)
   else expect(replay.names.get(at('conf/l'))).toBe(to === 'directory' ? 'directory' : 'symlink')
   expect(await told()).toEqual([])
-  // What it leads to now is told as before, and what it led to not any more.
+  // Changes of the new target are told as before, and changes of the old one are not.
   if (to !== 'file') return
   if (from === 'file') appendFileSync(at('store/0'), 'x')
   expect(await told()).toEqual([])

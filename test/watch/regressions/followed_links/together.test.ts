@@ -1,4 +1,5 @@
-// Links that have all but their names in common are followed and watched together: each is told as if it were the only one.
+// Links that differ only in their names are followed and watched together: each is told as if there were no
+// others.
 import {
   appendFileSync,
   chmodSync,
@@ -21,10 +22,13 @@ import { untilPast } from '../losing.ts'
 const NEVER = 1_000_000
 const NAMES = Array.from({ length: 12 }, (_, i) => `f${i}`)
 
-/** What links lead to: in the tree that is watched, in a directory in it that is ignored, and elsewhere. */
+/** The places of the targets: in the watched tree, in an ignored directory of the tree, and elsewhere. */
 const PLACES = ['tree/files', 'tree/ignored', 'out/files']
 
-/** tree/l/f0 and so on lead to files of these names in a directory, tree/again/f0 to the first once more, and tree/l/chain to it by way of out/current. */
+/**
+ * Makes links: tree/l/f0 and so on lead to files of these names in a directory, tree/again/f0 leads to the
+ * first file once more, and tree/l/chain leads to it by way of out/current.
+ */
 async function following(place: string, options: WatchOptions = {}) {
   const base = scratch()
   const at = (path: string) => join(base, path)
@@ -51,7 +55,10 @@ async function following(place: string, options: WatchOptions = {}) {
   return {
     at,
     watcher,
-    /** Of the links: what is told of the files, where they are in the tree, is told besides. */
+    /**
+     * Returns the changes of the links, without those of the files, which are told as well where the files
+     * are in the tree.
+     */
     told: async () => story(await told(), at('tree')).filter((line) => / (l|again)\//.test(line)),
     watches: async () => (await linux.kernelWatches(inotify as Inotify))?.size,
   }
@@ -95,7 +102,7 @@ describe.each(PLACES)('to files in %s', (place) => {
       const all = [...NAMES.map((name) => `l/${name}`), 'l/chain', 'again/f0']
       renameSync(at(place), at('other/was'))
       expect((await told()).toSorted()).toEqual(inOrder('modify', all))
-      // It is nobody's any more.
+      // No link leads there any more.
       appendFileSync(at('other/was/f1'), 'x')
       expect(await told()).toEqual([])
       mkdirSync(at('other/next'))
@@ -157,15 +164,15 @@ describe.each(PLACES)('to files in %s', (place) => {
   test('what nothing needs any more is not watched', async () => {
     const { at, told, watches } = await following(place)
     const [first = 0, count] = [await watches(), NAMES.length]
-    // The files, beside the directories.
+    // The files have watches, and so have the directories.
     expect(first).toBeGreaterThan(count)
     for (const path of ['tree/l', 'tree/again']) rmSync(at(path), { recursive: true })
     await told()
     for (const path of ['tree/l', 'tree/again']) mkdirSync(at(path))
-    // Those that are gone are found when there are many.
+    // Watches of removed links are dropped once there are many of them.
     for (let i = 0; i < 100; i++) symlinkSync('nowhere', at(`tree/l/none${i}`))
     for (let i = 0; i < 3; i++) await told()
-    // What lay above what they led to is not, either.
+    // The directories above the targets have lost their watches as well.
     expect(await watches()).toBeLessThan(first - count + 3)
   })
 
@@ -200,7 +207,10 @@ test('thousands that come together, and by and by, are each told once', async ()
 })
 
 describe('what a link leads over changes while it is followed for the first time', () => {
-  /** tree/l leads over out/current to a key, in as many directories as there are. */
+  /**
+   * Makes tree/l, which leads over out/current to a key. Each of the directories has a key, and `swap` makes
+   * out/current lead to another directory.
+   */
   function leading(directories: readonly string[]) {
     const base = scratch()
     const at = (path: string) => join(base, path)

@@ -1,4 +1,4 @@
-// Roots in roots: the outer one tells what is in both, the inner one whether it is there itself.
+// Roots in roots: the outer root tells the entries of both, and the inner one only if it is there itself.
 import {
   appendFileSync,
   chmodSync,
@@ -24,7 +24,10 @@ import { RENAME_EXCHANGE, renameWith, story } from '../../support.ts'
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
 
-/** A tree a/b/c with a file in each; what a watcher tells of it in words, each applied alone. */
+/**
+ * Makes and watches a tree a/b/c with a file in each directory. Returns the changes in words, and applies
+ * each alone.
+ */
 async function planted(roots: string[], options: WatchOptions = {}, system: Partial<typeof linux> = {}) {
   const base = scratch()
   const at = (path: string) => (path === '' ? base : join(base, path))
@@ -35,7 +38,7 @@ async function planted(roots: string[], options: WatchOptions = {}, system: Part
   const openWalker: typeof linux.openWalker = () => {
     const walker = linux.openWalker()
     const walk: typeof walker.walk = (requests, ...others) => {
-      // Whoever asks for no names lists.
+      // A request without names is a listing.
       walks.count += requests.filter(({ names }) => names === undefined).length
       return walker.walk(requests, ...others)
     }
@@ -46,7 +49,7 @@ async function planted(roots: string[], options: WatchOptions = {}, system: Part
       },
     })
   }
-  // What is made next was not made at the last good moment, for all that a rescan can tell.
+  // Waits until these files are older than any good moment: else a rescan could tell them once more.
   await untilPast(at('a/b/c/f'))
   const watcher = new Watcher(roots.map(at), settings, { ...linux, openWalker, ...system })
   onTestFinished(() => watcher.close())
@@ -61,7 +64,7 @@ async function planted(roots: string[], options: WatchOptions = {}, system: Part
     start = all.length
     return story(since, base)
   }
-  /** Each change can be applied alone, and then all is known. */
+  /** Fails if the changes, each applied alone, do not lead to the tree. */
   const agrees = () => {
     const { names } = new AppliedAlone(base).adopt(before).apply(all)
     expect([...names].toSorted()).toEqual(namesIn(base).toSorted())
@@ -175,7 +178,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       expect(await told()).toEqual(['lost a/b'])
       renameSync(at('a/x'), at('a/b'))
       writeFileSync(at('a/b/back'), '')
-      // What was written just before it was lost is told again.
+      // A file that was written just before the loss is told again.
       const lines = (await told()).filter((line) => !line.startsWith('modify'))
       expect(lines).toEqual(['restored a/b', 'create file a/b/back'])
     })
@@ -217,11 +220,12 @@ describe.each(BACKENDS)('%s', (backend) => {
       ])
       writeFileSync(at('elsewhere/new'), '')
       expect(await told()).toEqual(['create file a/b/new'])
-      // And a directory that of the link.
+      // A directory takes the link's place.
       unlinkSync(at('a/b'))
       mkdirSync(at('a/b'))
       writeFileSync(at('a/b/own'), '')
-      // A poll looks for the inner root before it looks at the outer one. What the inner one tells then is told to be gone, before the outer one tells it.
+      // A poll looks for the inner root before it looks at the outer one. The entries that the inner root
+      // tells are then deleted before the outer root tells them.
       const again = ['create file a/b/own', 'delete file a/b/own', 'lost a/b', 'restored a/b']
       expect((await told()).toSorted()).toEqual(
         [
@@ -259,7 +263,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       expect((await told()).at(-1)).toBe('lost a/b')
       mkdirSync(at('a/b'))
       writeFileSync(at('a/b/new'), '')
-      // Of what went with the one before, events have told; polls tell now.
+      // Events have told the deletes of the old entries already, and polls tell them only now.
       const lines = (await told()).filter((line) => !line.startsWith('delete'))
       expect(lines).toEqual(['restored a/b', 'create file a/b/new'])
     })
@@ -362,7 +366,7 @@ test('an overflow is told of each root, and what differs once', async () => {
   )
   lose()
   rmSync(at('a/b'), { recursive: true })
-  // For all that a rescan can tell, a/c was renamed after the last good moment.
+  // a/c was renamed so shortly before the last good moment that the rescan may tell an attrib of a/c.
   expect((await told()).filter((line) => !line.startsWith('attrib'))).toEqual([
     'overflow a',
     'overflow a/b',

@@ -1,4 +1,5 @@
-// Links share their hops. What becomes of their events is held against what PathWatches makes of the whole way of each.
+// Links share their hops. The results of their events are compared with those of PathWatches for the whole
+// way of each link.
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -22,7 +23,10 @@ const DIRECTORIES = ['/', '/t', '/t/a', '/t/b', '/out', '/out/o', '/out/o/p']
 const NAMES = ['f', 'g', 'a', 'o', 'l']
 const PARENT = new Directory('/t', 1, new WatchedMount('inotify', '', 1))
 
-/** Watches for directories, of which some are missing, and others refused; each has another one when it was made anew. */
+/**
+ * Returns watches for directories. Some directories are missing and some are refused, and a directory that is
+ * made anew has a new watch.
+ */
 function inodes(random: (n: number) => number) {
   const wds = new Map<string, number>()
   let last = 0
@@ -56,7 +60,7 @@ function inodes(random: (n: number) => number) {
   }
 }
 
-/** A way as many links may have it: from the names of the link and of its end. */
+/** Returns a way that many links may share, as a function of the names of the link and of its end. */
 function anyWay(random: (n: number) => number): (name: string, end: string) => Way {
   const pick = <T>(some: readonly T[]) => some[random(some.length)] as T
   const below = (directory: string, name: string) => `${directory === '/' ? '' : directory}/${name}`
@@ -66,13 +70,13 @@ function anyWay(random: (n: number) => number): (name: string, end: string) => W
   const before = random(6) === 0 ? [turn()] : []
   const behind = random(4) === 0 ? [turn()] : []
   const left = random(8) === 0 ? [turn()] : []
-  // What its directory's path leads over may be elsewhere.
+  // The path of the link's directory may lead elsewhere.
   const real = random(6) === 0 ? pick(DIRECTORIES) : at
   const strange = random(16)
   return (name, end) => {
     const path = below(at, name)
     const own = below(real, name)
-    // As is seen while links change.
+    // These ways occur while links change.
     const realPath = strange === 1 ? below(path, end) : strange === 2 ? own : below(into, end)
     if (strange === 3) return { path, realPath: path, links: [], left: [] }
     const turns = strange === 4 ? [realPath] : strange === 5 ? [below(own, end)] : []
@@ -102,7 +106,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       const left: number[] = []
       const goes: number[] = []
       const ways = [anyWay(random), anyWay(random)]
-      // Several at once, as they are followed.
+      // Several links at once, as the watcher follows them.
       for (const link of links.filter(() => random(3) === 0)) {
         if (random(5) === 0) {
           left.push(...index.set(link, undefined))
@@ -148,7 +152,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
         return hint === undefined ? [] : [[link, hint] as const]
       })
       expect(inOrder(told), JSON.stringify(events)).toEqual(inOrder(new Map(ofWhole)))
-      // The kernel gives a number once: what has lost its watch has another when it is watched again.
+      // The kernel never reuses a wd: a directory that lost its watch has a new wd when it is watched again.
       for (const [wd, mask] of events) {
         if (mask !== IN_IGNORED) continue
         known.forget(wd)
@@ -164,7 +168,7 @@ function pickOwn(owns: ReadonlyMap<FollowedLink, number>, random: (n: number) =>
   return [...owns.values()][random(owns.size || 1)]
 }
 
-/** Of a link that lies at `own`, wherever the way there leads. */
+/** Returns the way of a link that lies at `own`. */
 function wayOf(path: string, realPath: string, own = path, left: string[] = [], behind: string[] = []): Way {
   return { path, realPath, links: [own, ...behind].map((each) => ({ path: each, to: '' })), left }
 }
