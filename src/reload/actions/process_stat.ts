@@ -18,14 +18,13 @@ export interface Process {
  * @throws {InotifyError} EACCES: there is one, and it may not be looked at
  */
 export function processOf(pid: number): Process | undefined {
-  const text = statOf(pid)
-  if (text !== undefined) return parseStat(text)
-  if (!isThere(pid)) return undefined
-  // The process may have been started between the two looks.
-  const late = statOf(pid)
-  if (late !== undefined) return parseStat(late)
-  if (isThere(pid)) throw hidden(pid)
-  return undefined
+  // Twice: the process may have been started between the two questions.
+  for (let looks = 0; looks < 2; looks++) {
+    const text = statOf(pid)
+    if (text !== undefined) return parseStat(text)
+    if (!isThere(pid)) return undefined
+  }
+  throw hidden(pid)
 }
 
 /** Returns undefined if nothing is to be seen, as with hidepid=2 (proc(5)) for another user's process. */

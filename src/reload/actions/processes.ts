@@ -3,7 +3,6 @@ import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { InotifyError, printable } from '../../errors.ts'
-import { mountAt, parseMountinfo } from '../../mounts/mountinfo.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from '../failure.ts'
 import { type Process, processOf } from './process_stat.ts'
@@ -12,8 +11,6 @@ import { type Process, processOf } from './process_stat.ts'
 const TICKS_PER_SECOND = 100
 /** The bytes of a name in `comm`: TASK_COMM_LEN, less its zero. */
 const COMM_BYTES = 15
-/** Since Linux 5.8 the option is shown by a word; 0 and 'off' hide nothing. */
-const HIDEPID = /^hidepid=(?!0|off)/
 
 /** The users who may send a process signals without being privileged. */
 export type Senders = ReadonlySet<number>
@@ -24,8 +21,7 @@ export function sendersTo(pid: number): Senders {
   try {
     text = readFileSync(`/proc/${pid}/status`, 'latin1')
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
-    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(code)) return new Set()
+    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(codeOf(error))) return new Set()
     throw error
   }
   // Real, effective, saved. The name stands above, but the kernel escapes a line's end in it.
@@ -60,23 +56,13 @@ function visibleProcessOf(pid: number): Process | undefined {
   }
 }
 
-/** Returns true if /proc hides other users' processes: its option hidepid. */
-function hidesOthers(): boolean {
-  try {
-    const proc = mountAt(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), '/proc')
-    return proc?.options.some((option) => HIDEPID.test(option)) === true
-  } catch {
-    return false
-  }
-}
-
 /** Returns the basename of its executable; undefined if that may not be seen, '' for a thread of the kernel. */
 function executableOf({ pid }: Process): string | undefined {
   try {
     // The kernel marks an executable that was replaced meanwhile: '... (deleted)'.
     return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''))
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
+    return codeOf(error) === 'ENOENT' ? '' : undefined
   }
 }
 
@@ -116,7 +102,9 @@ export function processCalled(name: string, processes: readonly Process[] = allP
   }
   if (only === undefined) {
     const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
-    const others = hidesOthers() ? " /proc shows none of other users' processes here (hidepid)" : ''
+    // Root's, in nearly every pid namespace.
+    const isHidden = visibleProcessOf(1) === undefined
+    const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
     throw new ActionError(`no process is called ${shown}: ${hint}${others}`)
   }
   const pids = found.map(({ pid }) => pid).join(', ')
@@ -157,18 +145,18 @@ export function signalProcess(
 }
 
 const HINTS: ReadonlyMap<number, string> = new Map([
-  [constants.errno.ESRCH, 'it has ended'],
+  [constants.errno.ESRCH, 'has ended: start again with the pid of the new one, or name it by a pid file'],
   [
     constants.errno.EPERM,
-    "its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
+    "may not be signalled: its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
   ],
   [
     constants.errno.ENOSYS,
-    'Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
+    'was not signalled: Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
   ],
 ])
 
 function signalError(error: number, syscall: string, pid: number): InotifyError {
-  const hint = `process ${pid}: ${HINTS.get(-error) ?? 'the signal was not sent'}`
+  const hint = `process ${pid} ${HINTS.get(-error) ?? 'was not signalled'}`
   return new InotifyError({ errno: -error, syscall, hint })
 }
