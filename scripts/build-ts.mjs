@@ -90,7 +90,7 @@ const bundle = await rolldown({
       INOTIFY_BRIDGE_ENGINE: JSON.stringify(ENGINE),
     },
   },
-  external: ['bindings', '@kubernetes/client-node'],
+  external: ['bindings'],
 })
 const { output } = await bundle.write({
   dir: dist,

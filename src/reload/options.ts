@@ -12,8 +12,7 @@ import { LONGEST_TIMER } from '../interval.ts'
  * - `{ signal, process }`: to the process with this executable's name, `nginx`; of a server and its workers, to the server. Only processes of this user count, unless it is root; two are an error.
  * - `{ command }`: a program and its arguments, without a shell. Exit code 0 is success.
  * - `{ http }`: a request, POST if no method is named. A status of 200 to 299 is success; redirects are not followed. Messages show origin and path of a URL, never its query.
- * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs the package `@kubernetes/client-node` (version 2 wants Node 22.19) and a service account that may
- *   `patch` the object.
+ * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs a pod, and a service account that may `patch` the object.
  */
 export type ReloadAction =
   | { signal: NodeJS.Signals; pid: number }

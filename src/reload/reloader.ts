@@ -219,7 +219,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
       using limit = new TimeLimit(this.#config.timeout, signal)
-      await action({ digest: now.digest, limit, onChild, onOutput })
+      await action({ digest: now.digest, signal: limit.signal, onChild, onOutput })
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false
@@ -257,8 +257,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #checkAnswers(): Promise<void> {
-    const { unanswered } = await this.#work
-    if (unanswered < PATIENCE) return
+    const { calls } = await this.#work
+    if (calls.unanswered < PATIENCE) return
     const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
     this.#enterTrouble(this.#notRead('ETIMEDOUT', hint))
   }

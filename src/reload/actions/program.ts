@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { addAbortListener, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
@@ -17,9 +17,9 @@ const LAST_WORDS = 200
  */
 export async function runProgram(
   argv: readonly [string, ...string[]],
-  { limit, onChild, onOutput }: Omit<ActionContext, 'digest'>,
+  { signal, onChild, onOutput }: Omit<ActionContext, 'digest'>,
 ): Promise<void> {
-  limit.signal.throwIfAborted()
+  signal.throwIfAborted()
   const { child, pid, exited } = await start(argv, 'pipe')
   const closed = once(child, 'close').catch(() => {})
   const output = new Tail()
@@ -32,17 +32,14 @@ export async function runProgram(
     exited.then(() => ''),
   )
 
-  const wasCut = await Promise.race([exited.then(() => false), limit.passed()])
+  const passed = new Promise<true>((resolve) => void addAbortListener(signal, () => resolve(true)))
+  const wasCut = await Promise.race([exited.then(() => false), passed])
   const how = wasCut ? await killGroup(pid, exited) : ''
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
   child.stdout?.destroy()
   child.stderr?.destroy()
-  const [file] = argv
-  if (wasCut) {
-    const why = limit.expired ? `timed out after ${limit.ms} ms` : 'was ended'
-    throw new ActionError(`${shown(file)} ${why}: ${how}`, output.toString())
-  }
-  if (child.exitCode !== 0) throw new ActionError(`${shown(file)}: ${await exited}`, output.toString())
+  const why = wasCut ? ` ${signal.reason.message}: ${how}` : `: ${await exited}`
+  if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + why, output.toString())
 }
 
 interface Started {
