@@ -66,9 +66,7 @@ const PARTS = {
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // What a reloader loads when it starts.
-  work: inAnyOf(
-    /^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat|time_limit).*)\.ts$/,
-  ),
+  work: inAnyOf(/^src\/reload\/(work|content_reader|actions\/(?!process_stat|time_limit).*)\.ts$/),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 
