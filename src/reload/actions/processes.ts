@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { InotifyError, printable } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from '../failure.ts'
-import { type Process, processOf } from './process_stat.ts'
+import { type Process, processOf, procFile } from './process_stat.ts'
 
 /** The unit of proc_pid_stat(5): USER_HZ, part of the kernel's interface. */
 const TICKS_PER_SECOND = 100
@@ -13,20 +13,13 @@ const TICKS_PER_SECOND = 100
 const COMM_BYTES = 15
 
 /** The users who may send a process signals without being privileged. */
-export type Senders = ReadonlySet<number>
+type Senders = ReadonlySet<number>
 
-/** Returns the process's real and saved user: kill(2). Empty if the process has gone, or may not be looked at. */
-export function sendersTo(pid: number): Senders {
-  let text: string
-  try {
-    text = readFileSync(`/proc/${pid}/status`, 'latin1')
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(codeOf(error))) return new Set()
-    throw error
-  }
+/** Returns the process's real and saved user: kill(2). Empty if the process has gone. */
+function sendersTo(pid: number): Senders {
   // Real, effective, saved. The name stands above, but the kernel escapes a line's end in it.
-  const [, real, saved] = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(text) ?? []
-  return new Set([Number(real), Number(saved)])
+  const users = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(procFile(pid, 'status') ?? '')
+  return new Set(users?.slice(1).map(Number))
 }
 
 /** Returns the start in ms since the epoch. Exact to a tick, but for later steps of the clock. */
@@ -92,30 +85,26 @@ export function topmost(found: readonly Process[]): Process[] {
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
   const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
-  const found = all.filter(({ pid }) => mayBeMeant(pid))
+  const user = process.geteuid?.() ?? 0
+  const found = all.filter(({ pid }) => user === 0 || sendersTo(pid).has(user))
   const [only, another] = found
   if (only !== undefined && another === undefined) return only
-  const shown = `'${printable(name)}'`
-  if (only === undefined && all.length > 0) {
+  const called = `is called '${printable(name)}'`
+  if (another !== undefined) {
+    const pids = found.map(({ pid }) => pid).join(', ')
+    throw new ActionError(
+      `more than one process ${called} (pids ${pids}): name one by its pid or its pid file`,
+    )
+  }
+  if (all.length > 0) {
     const hint = 'run as the same user or as root, or name it by its pid or its pid file'
-    throw new ActionError(`no process of this user is called ${shown}, but others' are: ${hint}`)
+    throw new ActionError(`no process of this user ${called}, but others' are: ${hint}`)
   }
-  if (only === undefined) {
-    const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
-    // Root's, in nearly every pid namespace.
-    const isHidden = visibleProcessOf(1) === undefined
-    const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
-    throw new ActionError(`no process is called ${shown}: ${hint}${others}`)
-  }
-  const pids = found.map(({ pid }) => pid).join(', ')
-  throw new ActionError(
-    `more than one process is called ${shown} (pids ${pids}): name one by its pid or its pid file`,
-  )
-}
-
-function mayBeMeant(pid: number): boolean {
-  const user = process.geteuid?.() ?? 0
-  return user === 0 || sendersTo(pid).has(user)
+  const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
+  // Process 1 is root's in nearly every pid namespace.
+  const isHidden = visibleProcessOf(1) === undefined
+  const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
+  throw new ActionError(`no process ${called}: ${hint}${others}`)
 }
 
 /**
