@@ -49,8 +49,13 @@ export async function succeed(
     const { statusCode = 0 } = response
     // Success, whatever becomes of the body: a wait for an endless body would repeat the request for ever.
     if (statusCode >= 200 && statusCode < 300) return void response.destroy()
-    const answer = await beginningOf(response)
-    throw new ActionError(`${asked} was answered with ${statusCode}${hintOf(response)}`, answer)
+    let answer = Buffer.alloc(0)
+    for await (const chunk of response) {
+      answer = Buffer.concat([answer, chunk]).subarray(0, OUTPUT_BYTES)
+      // Does not wait for the rest, which the iterator's end destroys.
+      if (answer.length === OUTPUT_BYTES) break
+    }
+    throw new ActionError(`${asked} was answered with ${statusCode}${hintOf(response)}`, answer.toString())
   } catch (error) {
     if (error instanceof ActionError) throw error
     const { signal } = options
@@ -69,19 +74,6 @@ function redirection(to: string | undefined, url: string): string | undefined {
   const target = new URL(to, url)
   // In a URL of another scheme everything may be path, and secret.
   return /^https?:$/.test(target.protocol) ? shown(target) : undefined
-}
-
-/** Returns the beginning of the body; does not wait for the rest. */
-async function beginningOf(body: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // The iterator's end, early too, destroys the rest.
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes >= OUTPUT_BYTES) break
-  }
-  return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES).toString()
 }
 
 function causeOf(error: unknown): string {

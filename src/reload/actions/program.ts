@@ -1,9 +1,9 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { addAbortListener, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
-import { ActionError, Tail } from '../failure.ts'
+import { ActionError, OUTPUT_BYTES } from '../failure.ts'
 import type { ActionContext } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
 import { killGroup } from './process_group.ts'
@@ -22,9 +22,11 @@ export async function runProgram(
   signal.throwIfAborted()
   const { child, pid, exited } = await start(argv, 'pipe')
   const closed = once(child, 'close').catch(() => {})
-  const output = new Tail()
+  let output = Buffer.alloc(0)
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (chunk: Buffer) => output.add(chunk))
+    child[name]?.on('data', (chunk: Buffer) => {
+      output = Buffer.concat([output, chunk]).subarray(-OUTPUT_BYTES)
+    })
     if (child[name] !== null) onOutput?.(child[name], name)
   }
   onChild?.(
@@ -54,8 +56,6 @@ export async function start(
   [file, ...args]: readonly [string, ...string[]],
   out: 'pipe' | 'inherit',
 ): Promise<Started> {
-  // Loaded here: it brings the network with it, which is not for those who came for the raw events.
-  const { spawn } = await import('node:child_process')
   // detached: setsid(2), so that what it starts can be found by its group.
   const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
   const { pid } = child
