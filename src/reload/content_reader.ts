@@ -15,7 +15,7 @@ import { hasData } from '../volume/data_link.ts'
 import { isInternal } from '../volume/layout.ts'
 import { mostOf, readWhole } from '../volume/read_file.ts'
 import { Torn } from '../volume/torn.ts'
-import { contentsOf, leadsOutward, type Reading } from './contents.ts'
+import { contentsOf, differing, leadsOutward, type Reading } from './contents.ts'
 
 /** The most levels. Each holds a descriptor while the levels below are read. */
 const MAX_DEPTH = 32
@@ -64,11 +64,13 @@ export class ContentReader {
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
     const now = (await this.#walk(false)).found
     const versions = new Map([...now].map(([key, { version }]) => [key, version]))
-    const isStill = (key: string) => (found.get(key)?.version || undefined) === versions.get(key)
-    const moving = [...new Set([...found.keys(), ...now.keys()])].filter((key) => !isStill(key))
+    const before = [...found].flatMap(([key, { version }]) =>
+      version === '' ? [] : [[key, version] as const],
+    )
+    const moving = new Set(differing(new Map(before), versions))
     const kept = [...found].filter(([key]) => now.has(key))
-    const contents = await contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
-    return { ...contents, versions, moving: new Set(moving), outward }
+    const contents = contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
+    return { ...contents, versions, moving, outward }
   }
 
   async #walk(reads: boolean): Promise<Walk> {

@@ -19,6 +19,7 @@ import type { Work } from './work.ts'
 
 /** The ms after which a mount that does not answer is reported. */
 const PATIENCE = 5000
+const STALLED = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
 
 /** The events of a {@link Reloader}, with their arguments. */
 export interface ReloaderEvents {
@@ -55,6 +56,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
   readonly #isWatched: boolean
+  // True: the action is a program that goes on, and is started with the present content.
+  readonly #isStarted: boolean
   readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
@@ -78,6 +81,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#config = config
     this.#isWatched = !once
     const { action } = config
+    this.#isStarted = 'command' in action && action.restart === true
     // The process that has the pid now is meant.
     const meant = 'pid' in action ? requireProcess(action.pid) : undefined
     this.#alarms = new Timers(config, () => void this.#turns.run())
@@ -87,21 +91,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     })
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
-    if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
-    if (this.#isKept) this.ready.then(() => this.trigger()).catch(() => {})
+    if (this.#isStarted) this.ready.then(() => this.trigger()).catch(() => {})
   }
 
   /** The last 'failed', until it has passed; undefined if the present content is in use. */
   get failing(): ReloadFailure | undefined {
     return this.#applyState?.failing
-  }
-
-  /** True: the action is a program that goes on, and is started with the present content. */
-  get #isKept(): boolean {
-    const { action } = this.#config
-    return 'command' in action && action.restart === true
   }
 
   /** @internal Why the content is not known. */
@@ -117,14 +114,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    // For the look that begins now: an attempt under way will set the time of the next.
-    this.#isAsked = true
-    await this.#turns.run()
-    while (this.#waits && !this.#ending.signal.aborted) {
-      await this.#pause(this.#config.delay)
+    do {
+      // For the look that begins now: an attempt under way will set the time of the next.
       this.#isAsked = true
       await this.#turns.run()
-    }
+      if (this.#waits) await this.#pause(this.#config.delay)
+    } while (this.#waits && !this.#ending.signal.aborted)
   }
 
   /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
@@ -144,18 +139,21 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       throw error
     })
     this.#requireOpen()
-    if (this.#isWatched) {
-      // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
-      await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
-      const found = await this.#read((reading) => this.#unrest.observe(reading, false))
-      // A missing path is not in use: its arrival is a change. So is content that does not hold still.
-      const isInUse = found !== undefined && !this.#isKept
-      this.#applyState = new ApplyState(isInUse ? await heldAt(found, found.moving, undefined) : undefined)
-      if (found !== undefined) this.#hints.follow(found.outward)
-      this.#alarms.looked(this.#took, this.#unrest.waits, this.#untilRetry)
-    }
+    const found = this.#isWatched ? await this.#lookFirst() : undefined
+    // A missing path is not in use: its arrival is a change. So is content that does not hold still.
+    const inUse = found && !this.#isStarted ? heldAt(found, found.moving, undefined) : undefined
+    this.#applyState = new ApplyState(inUse)
     this.#requireOpen()
     this.#tell('look')
+  }
+
+  async #lookFirst(): Promise<Reading | undefined> {
+    // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
+    await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
+    const found = await this.#read((reading) => this.#unrest.observe(reading, false))
+    if (found !== undefined) void this.#hints.follow(found.outward)
+    this.#alarms.looked(this.#took, this.#unrest.waits, this.#untilRetry)
+    return found
   }
 
   async #look(): Promise<void> {
@@ -175,7 +173,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       this.#waits = waits
       if (waits) return
       const held = isBurst ? restless : found.moving
-      await this.#take(state, await heldAt(found, held, state.applied))
+      await this.#take(state, heldAt(found, held, state.applied))
     } finally {
       this.#alarms.looked(this.#took, this.#waits, this.#untilRetry)
       this.#tell('look')
@@ -202,7 +200,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const found = await this.#read((reading) => this.#unrest.observeAgain(reading))
     // The content is unknown now, which has been reported.
     if (found === undefined) return false
-    const { digest } = await heldAt(found, this.#unrest.restless, before)
+    const { digest } = heldAt(found, this.#unrest.restless, before)
     this.#waits ||= digest !== before.digest
     return digest === before.digest
   }
@@ -234,9 +232,10 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** Reads the paths; undefined, and an 'error' with the reason, if they cannot be read. */
   async #read(observe: (reading: Reading) => void): Promise<Reading | undefined> {
-    const { reader } = await this.#work
+    const { reader, calls } = await this.#work
     // A blocked loop runs its timers before it hears of the answer.
-    const stalled = setInterval(() => setImmediate(() => void this.#checkAnswers()), PATIENCE / 5)
+    const check = () => calls.unanswered < PATIENCE || this.#enterTrouble(this.#notRead('ETIMEDOUT', STALLED))
+    const stalled = setInterval(() => setImmediate(check), PATIENCE / 5)
     const began = performance.now()
     try {
       const found = await reader.read()
@@ -254,13 +253,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       this.#took = performance.now() - began
       clearInterval(stalled)
     }
-  }
-
-  async #checkAnswers(): Promise<void> {
-    const { calls } = await this.#work
-    if (calls.unanswered < PATIENCE) return
-    const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
-    this.#enterTrouble(this.#notRead('ETIMEDOUT', hint))
   }
 
   #notRead(errno: 'EAGAIN' | 'ETIMEDOUT', hint: string): InotifyError {
