@@ -5,7 +5,6 @@ import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
-import type { Action } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
 import { TimeLimit } from './actions/time_limit.ts'
 import { ApplyState } from './apply_state.ts'
@@ -89,6 +88,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tell('error', error),
     })
+    if (once) this.#applyState = new ApplyState(undefined)
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
     this.ready = this.#start()
@@ -139,41 +139,31 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       throw error
     })
     this.#requireOpen()
-    const found = this.#isWatched ? await this.#lookFirst() : undefined
-    // A missing path is not in use: its arrival is a change. So is content that does not hold still.
-    const inUse = found && !this.#isStarted ? heldAt(found, found.moving, undefined) : undefined
-    this.#applyState = new ApplyState(inUse)
+    if (this.#isWatched) {
+      // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
+      await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
+      await this.#turns.run()
+    }
     this.#requireOpen()
-    this.#tell('look')
-  }
-
-  async #lookFirst(): Promise<Reading | undefined> {
-    // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
-    await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
-    const found = await this.#read((reading) => this.#unrest.observe(reading, false))
-    if (found !== undefined) void this.#hints.follow(found.outward)
-    this.#alarms.looked(this.#took, this.#unrest.waits, this.#untilRetry)
-    return found
   }
 
   async #look(): Promise<void> {
-    // A change since the first look began may have come behind it.
-    if (this.#applyState === undefined) await this.ready.catch(() => {})
+    if (this.#ending.signal.aborted) return
     const state = this.#applyState
-    if (state === undefined || this.#ending.signal.aborted) return
-    const isBurst = this.#alarms.begin() && !this.#isAsked
+    const isBurst = this.#alarms.begin() && state !== undefined && !this.#isAsked
     if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false
-    this.#waits = false
     try {
       const found = await this.#read((reading) => this.#unrest.observe(reading, isBurst))
-      if (this.#isWatched) this.#hints.follow(found?.outward ?? [])
-      if (found === undefined) return
+      if (this.#isWatched) void this.#hints.follow(found?.outward ?? [])
       const { waits, restless } = this.#unrest
-      this.#waits = waits
-      if (waits) return
-      const held = isBurst ? restless : found.moving
-      await this.#take(state, heldAt(found, held, state.applied))
+      this.#waits = found !== undefined && waits
+      // The first look. A missing path is not in use: its arrival is a change. So is content that does not hold still.
+      if (state === undefined) {
+        const isInUse = found !== undefined && !this.#isStarted
+        this.#applyState = new ApplyState(isInUse ? heldAt(found, found.moving, undefined) : undefined)
+      } else if (found !== undefined && !waits)
+        await this.#take(state, heldAt(found, isBurst ? restless : found.moving, state.applied))
     } finally {
       this.#alarms.looked(this.#took, this.#waits, this.#untilRetry)
       this.#tell('look')
@@ -187,11 +177,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       this.#tell('recovered')
     }
     if (verdict !== 'act') return
-    const { validation, action } = await this.#work
-    const isValid =
-      validation === undefined ||
-      ((await this.#attempt('validate', state, now, validation)) && (await this.#isStill(now)))
-    if (!isValid || !(await this.#attempt('action', state, now, action))) return
+    const { validate } = await this.#work
+    const isValid = !validate || ((await this.#attempt('validate', state, now)) && (await this.#isStill(now)))
+    if (!isValid || !(await this.#attempt('action', state, now))) return
     this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
@@ -205,19 +193,15 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     return digest === before.digest
   }
 
-  async #attempt(
-    stage: ReloadFailure['stage'],
-    state: ApplyState,
-    now: Contents,
-    action: Action,
-  ): Promise<boolean> {
+  async #attempt(stage: ReloadFailure['stage'], state: ApplyState, now: Contents): Promise<boolean> {
     const { signal } = this.#ending
+    const { [stage]: act } = await this.#work
     if (signal.aborted) return false
     try {
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
       using limit = new TimeLimit(this.#config.timeout, signal)
-      await action({ digest: now.digest, signal: limit.signal, onChild, onOutput })
+      await act?.({ digest: now.digest, signal: limit.signal, onChild, onOutput })
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false

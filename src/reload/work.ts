@@ -24,7 +24,7 @@ export function workOf({ paths, validate, action }: ReloadConfig, meant: Process
   return {
     calls,
     reader: new ContentReader(calls, paths),
-    validation:
+    validate:
       validate && ((context: ActionContext) => runProgram(validate, { ...context, onOutput: undefined })),
     action: kept?.action ?? actionOf(action, meant, calls),
     /** Ends the thread of the calls, and a program that goes on. A thread without an answer for longer than `patience` is left behind, with a warning. */
