@@ -36,7 +36,9 @@ export class ApplyState {
   judge(now: Contents, isDue = true): Verdict {
     if (!isDue && this.#failing !== undefined && this.#failed === now.digest) return 'rest'
     if (this.#isTainted || this.#applied?.digest !== now.digest) return 'act'
-    return this.#failing === undefined ? 'rest' : 'recover'
+    const verdict = this.#failing === undefined ? 'rest' : 'recover'
+    this.#failing = undefined
+    return verdict
   }
 
   failed(now: Contents, failure: ReloadFailure): void {
@@ -59,11 +61,6 @@ export class ApplyState {
     this.#tried.clear()
     this.#failing = undefined
     return changed
-  }
-
-  /** Notes that the last good content is back. */
-  recovered(): void {
-    this.#failing = undefined
   }
 
   #changed({ keys }: Contents): string[] {

@@ -45,24 +45,28 @@ interface Place {
   readonly above: ReadonlySet<string>
 }
 
+/** What a walk is about. */
+interface Task {
+  readonly calls: SyscallThread
+  readonly paths: readonly string[]
+  /** The mount of each path when it last had entries. */
+  readonly mounts: Map<string, bigint>
+}
+
 /** Reads the content of the paths: whole, and of one moment. Never opens anything but regular files for reading. */
 export class ContentReader {
-  readonly #calls: SyscallThread
-  readonly #paths: readonly string[]
-  // The mount of each path when it last had entries.
-  readonly #mounts = new Map<string, bigint>()
+  readonly #task: Task
 
   constructor(calls: SyscallThread, paths: readonly string[]) {
-    this.#calls = calls
-    this.#paths = paths
+    this.#task = { calls, paths, mounts: new Map() }
   }
 
   /** @throws {InotifyError} a path, or something below it, is not there or cannot be read */
   async read(): Promise<Reading> {
     requireProc()
-    const { found, outward } = await this.#walk(true)
+    const { found, outward } = await new Walk(this.#task, true).walk()
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
-    const now = (await this.#walk(false)).found
+    const now = (await new Walk(this.#task, false).walk()).found
     const versions = new Map([...now].map(([key, { version }]) => [key, version]))
     const before = [...found].flatMap(([key, { version }]) =>
       version === '' ? [] : [[key, version] as const],
@@ -72,14 +76,6 @@ export class ContentReader {
     const contents = contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
     return { ...contents, versions, moving, outward }
   }
-
-  async #walk(reads: boolean): Promise<Walk> {
-    const [first = '', ...others] = this.#paths
-    const walk = new Walk(this.#calls, this.#mounts, reads, first)
-    // Two of several paths may have a key of one name.
-    for (const path of this.#paths) await walk.path(path, others.length > 0)
-    return walk
-  }
 }
 
 /** One look at everything. */
@@ -87,32 +83,31 @@ class Walk {
   // Each key's version, '' if the file did not hold still even for that, and a text that stands for its content.
   readonly found = new Map<string, { version: string; content: string }>()
   readonly outward: string[] = []
-  readonly #calls: SyscallThread
-  readonly #mounts: Map<string, bigint>
+  readonly #task: Task
   readonly #reads: boolean
-  readonly #first: string
   // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
   readonly #taken = { entries: 0, text: 0, bytes: 0 }
 
-  /**
-   * @param reads true: the content is read, too
-   * @param first one of the paths, for the error about too much text
-   */
-  constructor(calls: SyscallThread, mounts: Map<string, bigint>, reads: boolean, first: string) {
-    this.#calls = calls
-    this.#mounts = mounts
+  /** @param reads true: the content is read, too */
+  constructor(task: Task, reads: boolean) {
+    this.#task = task
     this.#reads = reads
-    this.#first = first
+  }
+
+  async walk(): Promise<this> {
+    for (const path of this.#task.paths) await this.#path(path)
+    return this
   }
 
   /** Takes in one of the paths. */
-  async path(path: string, isOneOfSeveral: boolean): Promise<void> {
+  async #path(path: string): Promise<void> {
     try {
-      const reached = await resolvePath(this.#calls, path)
+      const reached = await resolvePath(this.#task.calls, path)
       const isFile = reached.stat.isFile()
-      const key = isOneOfSeveral ? latin1(path) : isFile ? latin1(basename(path)) : ''
-      const place = { key, shown: path, above: new Set<string>() }
+      // Two of several paths may have a key of one name.
+      const key = this.#task.paths.length > 1 ? path : isFile ? basename(path) : ''
+      const place = { key: latin1(key), shown: path, above: new Set<string>() }
       const take = () => this.#target(reached, place)
       await (isFile ? this.#met(place, take) : take())
     } catch (error) {
@@ -183,7 +178,7 @@ class Walk {
     }
     if (!stat.isSymbolicLink()) return this.#add(place.key, versionOf(stat), NO_CONTENT)
     if (leadsOutward(stat.link)) this.#leaveBy(place)
-    const reached = await resolvePath(this.#calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
+    const reached = await resolvePath(this.#task.calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
       if (!NOWHERE.includes(codeOf(error))) throw error
     })
     // A link can lead nowhere for long, so its text stands for its content.
@@ -199,7 +194,7 @@ class Walk {
       if (place.above.size === 0) throw refusal('EINVAL', place.shown, `it is ${NO_CONTENT}`)
       return this.#add(place.key, versionOf(stat), NO_CONTENT)
     }
-    await using held = await DirectoryHandle.open(this.#calls, `${end.path}/${name}`)
+    await using held = await DirectoryHandle.open(this.#task.calls, `${end.path}/${name}`)
     await this.#directory(held, place)
   }
 
@@ -210,7 +205,7 @@ class Walk {
         'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
       throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
     }
-    this.#take('text', shown.length, this.#first)
+    this.#take('text', shown.length)
     this.outward.push(shown)
   }
 
@@ -227,8 +222,8 @@ class Walk {
 
   /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
   #requireMount({ mountOrDevice: mount }: FileStat, isEmpty: boolean, path: string): void {
-    if (!isEmpty) this.#mounts.set(path, mount)
-    else if ((this.#mounts.get(path) ?? mount) !== mount)
+    if (!isEmpty) this.#task.mounts.set(path, mount)
+    else if ((this.#task.mounts.get(path) ?? mount) !== mount)
       throw refusal('ENOENT', path, 'its mount is gone, and an empty directory is left')
   }
 
@@ -241,7 +236,7 @@ class Walk {
   ): Promise<void> {
     if (this.#readable.has(stat.dev)) return
     await using held = await parent.hold(name)
-    const type = typeByMagic(await this.#calls.fileSystem(held.fd))
+    const type = typeByMagic(await this.#task.calls.fileSystem(held.fd))
     if (OF_THE_KERNEL.has(type)) {
       const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
       throw refusal('EINVAL', shown, hint)
@@ -250,11 +245,11 @@ class Walk {
   }
 
   #add(key: string, version: string, content: string): void {
-    this.#take('text', key.length + content.length, this.#first)
+    this.#take('text', key.length + content.length)
     this.found.set(key, { version, content })
   }
 
-  #take(kind: keyof typeof LIMITS, amount: number, path: string): void {
+  #take(kind: keyof typeof LIMITS, amount: number, path = this.#task.paths[0] ?? ''): void {
     const [most, hint] = LIMITS[kind]
     this.#taken[kind] += amount
     if (this.#taken[kind] > most)

@@ -172,10 +172,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   async #take(state: ApplyState, now: Contents): Promise<void> {
     const verdict = state.judge(now, performance.now() >= this.#retryAt)
-    if (verdict === 'recover') {
-      state.recovered()
-      this.#tell('recovered')
-    }
+    if (verdict === 'recover') this.#tell('recovered')
     if (verdict !== 'act') return
     const { validate } = await this.#work
     const isValid = !validate || ((await this.#attempt('validate', state, now)) && (await this.#isStill(now)))

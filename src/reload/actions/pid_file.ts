@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
@@ -92,14 +93,15 @@ async function open(path: string, calls: SyscallThread) {
 /** Refuses all but regular files before the open: for a FIFO the open would be the event that its writer waits for. */
 function requireRegular(path: string, stat: FileStat): void {
   if (stat.isFile()) return
-  const kind = stat.isFIFO()
-    ? 'a FIFO'
-    : stat.isSocket()
-      ? 'a socket'
-      : stat.isDirectory()
-        ? 'a directory'
-        : 'a device'
+  const kind = KINDS[Number(stat.mode) & S_IFMT] ?? 'a device'
   throw unusable(path, `it is ${kind}: name the regular file that the process writes its pid to`)
+}
+
+const { S_IFMT, S_IFIFO, S_IFSOCK, S_IFDIR } = constants
+const KINDS: Readonly<Record<number, string>> = {
+  [S_IFIFO]: 'a FIFO',
+  [S_IFSOCK]: 'a socket',
+  [S_IFDIR]: 'a directory',
 }
 
 function unusable(path: string, why: string): ActionError {
