@@ -34,6 +34,9 @@ export type ReloadAction =
     }
   | { rollout: { kind: 'Deployment' | 'StatefulSet' | 'DaemonSet'; namespace: string; name: string } }
 
+/** The form of an action that has this property. */
+export type Form<Name extends string> = Extract<ReloadAction, Record<Name, unknown>>
+
 /** Options of {@link reload}. */
 export interface ReloadOptions {
   /** Files and directories, the latter with everything below. Symlinks are followed. A path may not exist yet. */
@@ -55,7 +58,8 @@ export interface ReloadOptions {
   timeout?: number
 }
 
-type Argv = readonly [program: string, ...args: string[]]
+/** A program and its arguments. */
+export type Argv = readonly [program: string, ...args: string[]]
 
 /** {@link ReloadOptions}, complete and valid; paths absolute. */
 export type ReloadConfig = Readonly<Required<Omit<ReloadOptions, 'validate'>>> & {
@@ -113,8 +117,6 @@ function onlyOneOf<Name extends string>(names: readonly Name[], action: object, 
   if (name !== undefined && another === undefined) return name
   throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, expected)
 }
-
-type Form<Name extends string> = Extract<ReloadAction, Record<Name, unknown>>
 
 function readSignal(action: Form<'signal'>): ReloadAction {
   const { signal } = action

@@ -13,7 +13,7 @@ import { rollOut } from './rollout.ts'
  * @param calls for files that may lie on a mount that has stopped answering
  */
 export function actionOf(action: ReloadAction, meant: Process | undefined, calls: SyscallThread): Action {
-  if ('command' in action) return (context) => runProgram(action.command as [string, ...string[]], context)
+  if ('command' in action) return (context) => runProgram(action.command as [string], context)
   if ('http' in action) return requestUrl(action.http)
   if ('rollout' in action) return rollOut(action.rollout)
   const { signal } = action

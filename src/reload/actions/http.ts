@@ -3,16 +3,11 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { printable } from '../../errors.ts'
 import { ActionError, OUTPUT_BYTES } from '../failure.ts'
+import type { Form } from '../options.ts'
 import type { Action } from './action.ts'
 
-export interface HttpRequest {
-  url: string
-  method?: string
-  headers?: Record<string, string>
-}
-
 /** Asks for a URL. A redirect is a failure: a POST would go on as a GET. */
-export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest): Action {
+export function requestUrl({ url, method = 'POST', headers = {} }: Form<'http'>['http']): Action {
   const target = new URL(url)
   return ({ signal }) =>
     succeed(

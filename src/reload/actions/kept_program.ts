@@ -1,9 +1,10 @@
+import type { Argv } from '../options.ts'
 import type { ActionContext } from './action.ts'
 import { killGroup } from './process_group.ts'
 import { shown, start } from './program.ts'
 
 /** Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `end` ends it for good. */
-export function keepRunning(argv: readonly [string, ...string[]]) {
+export function keepRunning(argv: Argv) {
   let isOver = false
   let endLast = async (): Promise<unknown> => undefined
   const action = async ({ onChild }: ActionContext) => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { ActionError, OUTPUT_BYTES } from '../failure.ts'
+import type { Argv } from '../options.ts'
 import type { ActionContext } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
 import { killGroup } from './process_group.ts'
@@ -16,7 +17,7 @@ const LAST_WORDS = 200
  * {@link ActionError} with the end of its output. What is killed is killed with all of its group, and is gone by then.
  */
 export async function runProgram(
-  argv: readonly [string, ...string[]],
+  argv: Argv,
   { signal, onChild, onOutput }: Omit<ActionContext, 'digest'>,
 ): Promise<void> {
   signal.throwIfAborted()
@@ -44,18 +45,11 @@ export async function runProgram(
   if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + why, output.toString())
 }
 
-interface Started {
-  readonly child: ChildProcess
-  readonly pid: number
-  /** The way in which it has ended, once it has been waited for. */
-  readonly exited: Promise<string>
-}
-
-/** Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. */
-export async function start(
-  [file, ...args]: readonly [string, ...string[]],
-  out: 'pipe' | 'inherit',
-): Promise<Started> {
+/**
+ * Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. `exited` resolves with the way in which it has ended,
+ * once it has been waited for.
+ */
+export async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
   // detached: setsid(2), so that what it starts can be found by its group.
   const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
   const { pid } = child

@@ -1,13 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { ActionError } from '../failure.ts'
+import type { Form } from '../options.ts'
 import type { Action } from './action.ts'
 import { succeed } from './http.ts'
-
-export interface Workload {
-  kind: 'Deployment' | 'StatefulSet' | 'DaemonSet'
-  namespace: string
-  name: string
-}
 
 /** The annotation that tells for which content a workload's pods were made. */
 const DIGEST_ANNOTATION = 'inotify-bridge/digest'
@@ -23,7 +18,7 @@ const HINTS: Readonly<Record<number, string>> = {
  *
  * @param root the prefix of the paths of the service account's files
  */
-export function rollOut({ kind, namespace, name }: Workload, root = ''): Action {
+export function rollOut({ kind, namespace, name }: Form<'rollout'>['rollout'], root = ''): Action {
   return async ({ digest, signal }) => {
     const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
     if (host === '') {
