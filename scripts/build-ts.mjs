@@ -69,9 +69,7 @@ const PARTS = {
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // The modules that a reloader loads when it starts.
-  work: inAnyOf(
-    /^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat|time_limit).*)\.ts$/,
-  ),
+  work: inAnyOf(/^src\/reload\/(work|content_reader|actions\/(?!process_stat|time_limit).*)\.ts$/),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 
@@ -93,7 +91,7 @@ const bundle = await rolldown({
       INOTIFY_BRIDGE_ENGINE: JSON.stringify(ENGINE),
     },
   },
-  external: ['bindings', '@kubernetes/client-node'],
+  external: ['bindings'],
 })
 const { output } = await bundle.write({
   dir: dist,

@@ -10,7 +10,7 @@ import { MAIN, MOUNTS, onStage, say, until } from '../stage.mjs'
 /** Where a pod finds who it is. The namespace has a /run of its own, in which this can be made. */
 const ACCOUNT = '/run/secrets/kubernetes.io/serviceaccount'
 
-const needs = { programs: ['openssl'], packages: ['@kubernetes/client-node'], namespace: MOUNTS }
+const needs = { programs: ['openssl'], namespace: MOUNTS }
 
 await onStage(needs, async ({ directory, start }) => {
   const [config, key, cert] = ['config', 'key', 'cert'].map((name) => join(directory, name))

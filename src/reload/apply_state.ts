@@ -1,4 +1,4 @@
-import { type Contents, differingKeys, shownKeys } from './contents.ts'
+import { type Contents, differing, shownKeys } from './contents.ts'
 import type { ReloadFailure } from './failure.ts'
 
 /**
@@ -36,7 +36,9 @@ export class ApplyState {
   judge(now: Contents, isDue = true): Verdict {
     if (!isDue && this.#failing !== undefined && this.#failed === now.digest) return 'rest'
     if (this.#isTainted || this.#applied?.digest !== now.digest) return 'act'
-    return this.#failing === undefined ? 'rest' : 'recover'
+    const verdict = this.#failing === undefined ? 'rest' : 'recover'
+    this.#failing = undefined
+    return verdict
   }
 
   failed(now: Contents, failure: ReloadFailure): void {
@@ -45,7 +47,7 @@ export class ApplyState {
     if (failure.stage !== 'action') return
     // The content in use is unknown now. So to go back to the former content is a reload as well.
     this.#isTainted = true
-    for (const key of differingKeys(this.#applied, now)) this.#tried.add(key)
+    for (const key of this.#changed(now)) this.#tried.add(key)
     // Keys in neither content interest no reader. Kept, they would grow without end if each failure had other names.
     for (const key of this.#tried)
       if (!now.keys.has(key) && !this.#applied?.keys.has(key)) this.#tried.delete(key)
@@ -53,7 +55,7 @@ export class ApplyState {
 
   /** Returns the keys that differ from the content in use, or may have been tried since. */
   succeeded(now: Contents): string[] {
-    const changed = shownKeys([...this.#tried, ...differingKeys(this.#applied, now)])
+    const changed = shownKeys([...this.#tried, ...this.#changed(now)])
     this.#applied = now
     this.#isTainted = false
     this.#tried.clear()
@@ -61,8 +63,7 @@ export class ApplyState {
     return changed
   }
 
-  /** Notes that the last good content is back. */
-  recovered(): void {
-    this.#failing = undefined
+  #changed({ keys }: Contents): string[] {
+    return differing(this.#applied?.keys ?? new Map(), keys)
   }
 }

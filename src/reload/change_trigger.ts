@@ -24,9 +24,8 @@ export class ChangeTrigger {
   readonly #listener: ChangeTriggerListener
   // undefined: nothing is followed yet; or the watcher has closed itself, as events could no longer be read.
   #watcher: Watcher | undefined
-  readonly #watched = new Set<string>()
-  // The paths that could not be watched at the last try.
-  readonly #failing = new Set<string>()
+  // True for a path that is watched, or about to be; false for one that could not be watched at the last try.
+  readonly #watched = new Map<string, boolean>()
   #closed = false
 
   /** Throws a TypeError for a wrong value in the environment, as watch() does. */
@@ -41,56 +40,40 @@ export class ChangeTrigger {
    *
    * @param outward absolute paths
    */
-  follow(outward: readonly string[]): Promise<void> {
-    if (this.#closed) return Promise.resolve()
+  async follow(outward: readonly string[]): Promise<void> {
+    if (this.#closed) return
     this.#watcher ??= this.#open()
     const watcher = this.#watcher
     const wanted = new Set([...this.#paths, ...outward])
-    for (const path of [...this.#watched].filter((each) => !wanted.has(each))) {
+    for (const [path, isWatched] of this.#watched) {
+      if (wanted.has(path)) continue
       this.#watched.delete(path)
-      void watcher.remove(path)
+      if (isWatched) void watcher.remove(path)
     }
-    for (const path of [...this.#failing].filter((each) => !wanted.has(each))) this.#failing.delete(path)
-    const missing = [...wanted].filter((each) => !this.#watched.has(each))
-    for (const path of missing) this.#watched.add(path)
-    return this.#addAll(watcher, missing)
+    const failed: InotifyError[] = []
+    const add = async (path: string) => {
+      const hasFailed = this.#watched.get(path) === false
+      this.#watched.set(path, true)
+      try {
+        await watcher.add(path)
+      } catch (error) {
+        this.#watched.set(path, false)
+        if (this.#closed || hasFailed) return
+        if (failed.push(error as InotifyError) <= NAMED) this.#listener.trouble(error as Error)
+      }
+    }
+    await Promise.all([...wanted].filter((path) => !this.#watched.get(path)).map(add))
+    const [first, ...more] = failed.slice(NAMED)
+    if (first === undefined || this.#closed) return
+    const { errno, syscall, path } = first
+    const hint =
+      more.length === 0 ? first.hint : `and ${more.length} more, which are looked at by the clock alone`
+    this.#listener.trouble(new InotifyError({ errno: -errno, syscall, path, hint }))
   }
 
   async close(): Promise<void> {
     this.#closed = true
     await this.#watcher?.close()
-  }
-
-  async #addAll(watcher: Watcher, paths: readonly string[]): Promise<void> {
-    let told = 0
-    let untold = 0
-    let first: InotifyError | undefined
-    await Promise.all(
-      paths.map(async (path) => {
-        try {
-          await watcher.add(path)
-          this.#failing.delete(path)
-        } catch (error) {
-          if (!this.#enterFailure(path)) return
-          if (!(error instanceof InotifyError) || ++told <= NAMED)
-            return this.#listener.trouble(error as Error)
-          first ??= error
-          untold++
-        }
-      }),
-    )
-    if (first === undefined || this.#closed) return
-    const { errno, syscall, path } = first
-    const hint = untold === 1 ? first.hint : `and ${untold - 1} more, which are looked at by the clock alone`
-    this.#listener.trouble(new InotifyError({ errno: -errno, syscall, path, hint }))
-  }
-
-  /** Returns true if the failure is new. */
-  #enterFailure(path: string): boolean {
-    this.#watched.delete(path)
-    if (this.#closed || this.#failing.has(path)) return false
-    this.#failing.add(path)
-    return true
   }
 
   #open(): Watcher {
@@ -101,7 +84,7 @@ export class ChangeTrigger {
     watcher.on('close', () => {
       if (this.#watcher !== watcher) return
       this.#watcher = undefined
-      this.#watched.clear()
+      for (const [path, isWatched] of this.#watched) if (isWatched) this.#watched.delete(path)
     })
     return watcher
   }

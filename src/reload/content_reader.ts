@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
+import { constants } from 'node:fs'
 import { basename, join } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { typeByMagic } from '../mounts/magic.ts'
 import { requireProc } from '../mounts/proc.ts'
-import { CallError } from '../mounts/syscalls/call_error.ts'
+import { CallError, codeOf } from '../mounts/syscalls/call_error.ts'
 import { atOnce } from '../mounts/syscalls/concurrency.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
@@ -12,17 +13,20 @@ import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { keyOf, pathOf } from '../name_key.ts'
 import { hasData } from '../volume/data_link.ts'
 import { isInternal } from '../volume/layout.ts'
+import { mostOf, readWhole } from '../volume/read_file.ts'
 import { Torn } from '../volume/torn.ts'
-import { contentsOf, leadsOutward, type Reading } from './contents.ts'
-import { digestOf, versionOf } from './file_digest.ts'
+import { contentsOf, differing, leadsOutward, type Reading } from './contents.ts'
 
 /** The most levels. Each holds a descriptor while the levels below are read. */
 const MAX_DEPTH = 32
-const MAX_ENTRIES = 65_536
-/** The most text of all keys and paths of outward links. Others can make 8 KB with each entry, if links lead from one directory to the next. */
-const MAX_TEXT = 16 * 1024 * 1024
-/** The most bytes of all files. 1 TB of holes, made by one call, would be read for an hour while no change is acted upon. */
-const MAX_BYTES = 256 * 1024 * 1024
+/** The most of all paths together, in entries, MiB of text and MiB of content, and how the error says so. */
+const LIMITS = {
+  entries: [65_536, 'more than 65536 entries'],
+  // All keys and paths of outward links. Others can make 8 KB with each entry, if links lead from one directory to the next.
+  text: [16 * 1024 * 1024, 'the paths below it take more than 16 MiB'],
+  // 1 TB of holes, made by one call, would be read for an hour while no change is acted upon.
+  bytes: [256 * 1024 * 1024, 'with it the files are more than 256 MiB'],
+} as const
 /**
  * The file systems that are not read. Their files have another size than they tell, so they never hold still. To open or read some has
  * effects, or waits for an event: /proc/kmsg, trace_pipe. Others who may lay a symlink would have this process, perhaps root's, do it.
@@ -31,217 +35,196 @@ const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs',
 /** The number of files that are read at once. Each may hold 256 KiB. */
 const AT_ONCE = 64
 
-/** A key: the version that was read, '' if the file did not hold still even for that, and a text that stands for its content. */
-interface Found {
-  readonly version: string
-  readonly content: string
-}
-
-/** A directory while it is read. */
+/** An entry's place on the way down. */
 interface Place {
-  readonly held: DirectoryHandle
+  /** Its key, latin1; '' for a directory that is the only path. */
+  readonly key: string
   /** The path by which people know it. */
-  readonly path: string
-  /** The prefix of its keys, latin1. */
-  readonly prefix: string
-  /** The directories on the way down. */
+  readonly shown: string
+  /** The directories above; none for one of the paths. */
   readonly above: ReadonlySet<string>
 }
 
-/** An entry of a directory. */
-interface Entry {
-  readonly parent: DirectoryHandle
-  readonly name: string | Buffer
-  readonly stat: FileStat
-}
-
-/** An entry's key, and the path by which people know it. */
-interface Known {
-  readonly key: string
-  readonly shown: string
+/** What a walk is about. */
+interface Task {
+  readonly calls: SyscallThread
+  readonly paths: readonly string[]
+  /** The mount of each path when it last had entries. */
+  readonly mounts: Map<string, bigint>
 }
 
 /** Reads the content of the paths: whole, and of one moment. Never opens anything but regular files for reading. */
 export class ContentReader {
-  readonly #calls: SyscallThread
-  readonly #paths: readonly string[]
-  // The mount of each path when it last had entries.
-  readonly #mounts = new Map<string, bigint>()
+  readonly #task: Task
 
   constructor(calls: SyscallThread, paths: readonly string[]) {
-    this.#calls = calls
-    this.#paths = paths
+    this.#task = { calls, paths, mounts: new Map() }
   }
 
   /** @throws {InotifyError} a path, or something below it, is not there or cannot be read */
   async read(): Promise<Reading> {
     requireProc()
-    const { found, outward } = await this.#walk(true)
+    const { found, outward } = await new Walk(this.#task, true).walk()
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
-    const now = (await this.#walk(false)).found
+    const now = (await new Walk(this.#task, false).walk()).found
     const versions = new Map([...now].map(([key, { version }]) => [key, version]))
-    const isStill = (key: string) => (found.get(key)?.version || undefined) === versions.get(key)
-    const moving = [...new Set([...found.keys(), ...now.keys()])].filter((key) => !isStill(key))
+    const before = [...found].flatMap(([key, { version }]) =>
+      version === '' ? [] : [[key, version] as const],
+    )
+    const moving = new Set(differing(new Map(before), versions))
     const kept = [...found].filter(([key]) => now.has(key))
-    const contents = await contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
-    return { ...contents, versions, moving: new Set(moving), outward }
-  }
-
-  async #walk(reads: boolean): Promise<Walk> {
-    const walk = new Walk(this.#calls, reads, this.#paths[0] ?? '')
-    for (const path of this.#paths) {
-      // Two of several paths may have a key of one name.
-      const named = this.#paths.length === 1 ? undefined : path
-      try {
-        await this.#root(walk, path, named)
-      } catch (error) {
-        throw error instanceof CallError ? readError(error, path) : error
-      }
-    }
-    return walk
-  }
-
-  async #root(walk: Walk, path: string, named: string | undefined): Promise<void> {
-    const reached = await resolvePath(this.#calls, path)
-    await using parent = reached.parent
-    const { name, stat } = reached
-    if (stat.isFile()) return await walk.file(reached, { key: latin1(named ?? basename(path)), shown: path })
-    if (!stat.isDirectory()) throw refusal('EINVAL', path, 'it is neither a file nor a directory')
-    await using held = await DirectoryHandle.open(this.#calls, `${parent.path}/${name}`)
-    await this.#requireMount(held, path)
-    const prefix = named === undefined ? '' : `${latin1(named)}/`
-    await walk.directory({ held, path, prefix, above: new Set() })
-  }
-
-  /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
-  async #requireMount(held: DirectoryHandle, path: string): Promise<void> {
-    const { mountOrDevice: mount } = held.opened
-    const isEmpty = (await held.names(1)).length === 0
-    const before = this.#mounts.get(path)
-    if (isEmpty && before !== undefined && before !== mount)
-      throw refusal('ENOENT', path, 'its mount is gone, and an empty directory is left')
-    if (!isEmpty) this.#mounts.set(path, mount)
+    const contents = contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
+    return { ...contents, versions, moving, outward }
   }
 }
 
 /** One look at everything. */
 class Walk {
-  readonly found = new Map<string, Found>()
+  // Each key's version, '' if the file did not hold still even for that, and a text that stands for its content.
+  readonly found = new Map<string, { version: string; content: string }>()
   readonly outward: string[] = []
-  readonly #calls: SyscallThread
+  readonly #task: Task
   readonly #reads: boolean
-  readonly #root: string
   // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
-  #entries = 0
-  #text = 0
-  #bytes = 0
+  readonly #taken = { entries: 0, text: 0, bytes: 0 }
 
-  /**
-   * @param reads true: the content is read, too
-   * @param root one of the paths, for the error about too much in total
-   */
-  constructor(calls: SyscallThread, reads: boolean, root: string) {
-    this.#calls = calls
+  /** @param reads true: the content is read, too */
+  constructor(task: Task, reads: boolean) {
+    this.#task = task
     this.#reads = reads
-    this.#root = root
   }
 
-  async directory({ held, path, prefix, above }: Place): Promise<void> {
-    const here = identityOf(held.opened)
+  async walk(): Promise<this> {
+    for (const path of this.#task.paths) await this.#path(path)
+    return this
+  }
+
+  /** Takes in one of the paths. */
+  async #path(path: string): Promise<void> {
+    try {
+      const reached = await resolvePath(this.#task.calls, path)
+      const isFile = reached.stat.isFile()
+      // Two of several paths may have a key of one name.
+      const key = this.#task.paths.length > 1 ? path : isFile ? basename(path) : ''
+      const place = { key: latin1(key), shown: path, above: new Set<string>() }
+      const take = () => this.#target(reached, place)
+      await (isFile ? this.#met(place, take) : take())
+    } catch (error) {
+      throw error instanceof CallError ? readError(error, path) : error
+    }
+  }
+
+  async #directory(held: DirectoryHandle, { key, shown, above }: Place): Promise<void> {
+    const here = `${held.opened.dev} ${held.opened.ino}`
     if (above.has(here)) return
     if (above.size === MAX_DEPTH)
-      throw refusal('E2BIG', path, `it lies more than ${MAX_DEPTH} directories deep`)
-    const inside = new Set([...above, here])
-    const names = await held.names(MAX_ENTRIES + 1)
+      throw refusal('E2BIG', shown, `it lies more than ${MAX_DEPTH} directories deep`)
+    const names = await held.names(LIMITS.entries[0] + 1)
+    if (above.size === 0) this.#requireMount(held.opened, names.length === 0, shown)
     const isVolume = hasData(names)
     const keys = names.filter((name) => !isInternal(name.toString(), isVolume))
-    this.#entries += keys.length
-    if (this.#entries > MAX_ENTRIES) {
-      const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
-      throw refusal('E2BIG', path, hint)
-    }
-    const knownBy = (name: Buffer): Known => ({
+    this.#take('entries', keys.length, shown)
+    const prefix = key === '' ? '' : `${key}/`
+    const inside = new Set([...above, here])
+    // Made anew for each use: these texts may be long.
+    const placeOf = (name: Buffer): Place => ({
       key: prefix + name.toString('latin1'),
-      shown: join(path, name.toString()),
+      shown: join(shown, name.toString()),
+      above: inside,
     })
-    const others: Array<Entry & { name: Buffer }> = []
-    const look = async (name: Buffer) => {
-      const known = knownBy(name)
-      await this.#met(known, async () => {
-        const entry = { parent: held, name, stat: await held.lstat(name) }
-        if (entry.stat.isFile()) await this.#file(entry, known)
-        else others.push(entry)
+    const others: Array<[Buffer, FileStat]> = []
+    const look = (name: Buffer) => {
+      const place = placeOf(name)
+      return this.#met(place, async () => {
+        const stat = await held.lstat(name)
+        if (stat.isFile()) await this.#file(held, name, stat, place)
+        else others.push([name, stat])
       })
     }
     await atOnce(keys.sort(Buffer.compare), look, AT_ONCE)
     // One after another, as each holds a descriptor.
-    for (const other of others) {
-      const known = knownBy(other.name)
-      await this.#met(known, () => this.#other(other, known, inside))
+    for (const [name, stat] of others) {
+      const place = placeOf(name)
+      await this.#met(place, () => this.#other(held, name, stat, place))
     }
   }
 
-  async file(entry: Entry, known: Known): Promise<void> {
-    await this.#met(known, () => this.#file(entry, known))
-  }
-
-  async #file({ parent, name, stat }: Entry, { key, shown }: Known): Promise<void> {
+  /** Reads a regular file, of the length that it had when it was opened. One that is replaced or written meanwhile is not read to its end: that may take long. */
+  async #file(
+    parent: DirectoryHandle,
+    name: string | Buffer,
+    stat: FileStat,
+    { key, shown }: Place,
+  ): Promise<void> {
     if (!this.#reads) return this.#add(key, versionOf(stat), '')
     await this.#requireReadable(parent, name, stat, shown)
-    const { version, digest } = await digestOf(parent, name, stat.size, (bytes) =>
-      this.#takeBytes(bytes, shown),
-    )
+    await using file = await parent.file(name, mostOf(Number(stat.size)))
+    const version = versionOf(file.opened)
+    const length = Number(file.opened.size)
+    this.#take('bytes', length, shown)
+    // Its ctime tells of a name that it has lost, too.
+    const { digest } = await readWhole(file, length, (_, now) => {
+      if (versionOf(now) !== version) throw new Torn('it changed while it was read')
+    })
     this.#add(key, version, digest)
   }
 
   /** Takes in a directory, or a link as its target. */
-  async #other(entry: Entry & { name: Buffer }, known: Known, above: ReadonlySet<string>): Promise<void> {
-    const { parent, name, stat } = entry
-    const { key, shown } = known
-    const below = { path: shown, prefix: `${key}/`, above }
+  async #other(parent: DirectoryHandle, name: Buffer, stat: FileStat, place: Place): Promise<void> {
     if (stat.isDirectory()) {
       await using held = await parent.directory(name)
-      return await this.directory({ ...below, held })
+      return await this.#directory(held, place)
     }
-    if (!stat.isSymbolicLink()) return this.#add(key, versionOf(stat), 'neither a file nor a directory')
-    if (leadsOutward(stat.link)) this.#leaveBy(known)
-    let reached: ResolvedPath
-    try {
-      reached = await resolvePath(this.#calls, `${parent.path}/${keyOf(name)}`)
-    } catch (error) {
-      if (!isNowhere(error)) throw error
-      // A link can lead nowhere for long, so its text stands for its content.
-      return this.#add(key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
+    if (!stat.isSymbolicLink()) return this.#add(place.key, versionOf(stat), NO_CONTENT)
+    if (leadsOutward(stat.link)) this.#leaveBy(place)
+    const reached = await resolvePath(this.#task.calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
+      if (!NOWHERE.includes(codeOf(error))) throw error
+    })
+    // A link can lead nowhere for long, so its text stands for its content.
+    if (!reached) return this.#add(place.key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
+    await this.#target(reached, place)
+  }
+
+  /** Takes in the end of a link, or of a path. */
+  async #target({ parent, name, stat }: ResolvedPath, place: Place): Promise<void> {
+    await using end = parent
+    if (stat.isFile()) return await this.#file(end, name, stat, place)
+    if (!stat.isDirectory()) {
+      if (place.above.size === 0) throw refusal('EINVAL', place.shown, `it is ${NO_CONTENT}`)
+      return this.#add(place.key, versionOf(stat), NO_CONTENT)
     }
-    await using end = reached.parent
-    if (reached.stat.isFile()) return await this.#file(reached, known)
-    if (!reached.stat.isDirectory())
-      return this.#add(key, versionOf(reached.stat), 'neither a file nor a directory')
-    await using held = await DirectoryHandle.open(this.#calls, `${end.path}/${reached.name}`)
-    await this.directory({ ...below, held })
+    await using held = await DirectoryHandle.open(this.#task.calls, `${end.path}/${name}`)
+    await this.#directory(held, place)
   }
 
   /** Notes a link that leads out of its directory. It is watched by its path as text: another name would seem to lead nowhere, for ever. */
-  #leaveBy({ key, shown }: Known): void {
+  #leaveBy({ key, shown }: Place): void {
     if (!isUtf8(Buffer.from(key, 'latin1'))) {
       const hint =
         'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
       throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
     }
-    this.#takeText(shown.length)
+    this.#take('text', shown.length)
     this.outward.push(shown)
   }
 
   /** Takes in a key. An entry that has gone since the listing, or has become another, is moving. */
-  async #met({ key, shown }: Known, take: () => Promise<void>): Promise<void> {
+  async #met({ key, shown }: Place, take: () => Promise<void>): Promise<void> {
     try {
       await take()
     } catch (error) {
-      const isUnsettled = error instanceof Torn || (error instanceof CallError && MOVED.has(error.code))
+      const isUnsettled = error instanceof Torn || MOVED.includes(codeOf(error))
       if (!isUnsettled) throw error instanceof CallError ? readError(error, shown) : error
       this.#add(key, '', '')
     }
+  }
+
+  /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
+  #requireMount({ mountOrDevice: mount }: FileStat, isEmpty: boolean, path: string): void {
+    if (!isEmpty) this.#task.mounts.set(path, mount)
+    else if ((this.#task.mounts.get(path) ?? mount) !== mount)
+      throw refusal('ENOENT', path, 'its mount is gone, and an empty directory is left')
   }
 
   /** Checks a file system before the first open for reading; O_PATH opens nothing. */
@@ -253,7 +236,7 @@ class Walk {
   ): Promise<void> {
     if (this.#readable.has(stat.dev)) return
     await using held = await parent.hold(name)
-    const type = typeByMagic(await this.#calls.fileSystem(held.fd))
+    const type = typeByMagic(await this.#task.calls.fileSystem(held.fd))
     if (OF_THE_KERNEL.has(type)) {
       const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
       throw refusal('EINVAL', shown, hint)
@@ -261,28 +244,22 @@ class Walk {
     this.#readable.add(held.opened.dev)
   }
 
-  #takeBytes(bytes: number, shown: string): void {
-    this.#bytes += bytes
-    if (this.#bytes <= MAX_BYTES) return
-    const hint = `with it the files are more than ${MAX_BYTES / 1024 / 1024} MiB: name the files, or a directory with less`
-    throw refusal('E2BIG', shown, hint)
-  }
-
   #add(key: string, version: string, content: string): void {
-    this.#takeText(key.length + content.length)
+    this.#take('text', key.length + content.length)
     this.found.set(key, { version, content })
   }
 
-  #takeText(length: number): void {
-    this.#text += length
-    if (this.#text <= MAX_TEXT) return
-    const hint = `the paths below it take more than ${MAX_TEXT / 1024 / 1024} MiB: name the files, or a directory with fewer`
-    throw refusal('E2BIG', this.#root, hint)
+  #take(kind: keyof typeof LIMITS, amount: number, path = this.#task.paths[0] ?? ''): void {
+    const [most, hint] = LIMITS[kind]
+    this.#taken[kind] += amount
+    if (this.#taken[kind] > most)
+      throw refusal('E2BIG', path, `${hint}: name the files, or a directory with fewer`)
   }
 }
 
-function identityOf({ dev, ino }: FileStat): string {
-  return `${dev} ${ino}`
+/** Returns a text that differs once a file has been written to, or has become another. */
+function versionOf({ dev, ino, mode, size, mtimeNs, ctimeNs }: FileStat): string {
+  return `${dev} ${ino} ${Number(mode) & constants.S_IFMT} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 /** Returns the bytes of a path of keys, a character each. */
@@ -290,11 +267,9 @@ function latin1(path: string): string {
   return Buffer.from(pathOf(path)).toString('latin1')
 }
 
-function isNowhere(error: unknown): boolean {
-  return error instanceof CallError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)
-}
-
-const MOVED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'EPROTOTYPE'])
+const NO_CONTENT = 'neither a file nor a directory'
+const NOWHERE = ['ENOENT', 'ENOTDIR', 'ELOOP']
+const MOVED = [...NOWHERE, 'ESTALE', 'EPROTOTYPE']
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOENT: 'nothing is done until it is there',

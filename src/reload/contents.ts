@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** The content of the paths at one moment. */
 export interface Contents {
   /** The text that stands for each key's content. Names as latin1, so that every name of bytes has one. */
@@ -16,9 +18,7 @@ export interface Reading extends Contents {
   readonly outward: readonly string[]
 }
 
-export async function contentsOf(keys: ReadonlyMap<string, string>): Promise<Contents> {
-  // Loaded here: it takes 5 MiB of memory, which users of the raw events do not need.
-  const { createHash } = await import('node:crypto')
+export function contentsOf(keys: ReadonlyMap<string, string>): Contents {
   const hash = createHash('sha256')
   // Neither a name nor a digest has a NUL.
   for (const key of [...keys.keys()].sort()) hash.update(`${key}\0${keys.get(key)}\0`, 'latin1')
@@ -26,23 +26,18 @@ export async function contentsOf(keys: ReadonlyMap<string, string>): Promise<Con
 }
 
 /** Returns `now`, but with these keys, and those below them, as they were before. */
-export async function heldAt(
-  now: Contents,
-  held: ReadonlySet<string>,
-  before: Contents | undefined,
-): Promise<Contents> {
+export function heldAt(now: Contents, held: ReadonlySet<string>, before: Contents | undefined): Contents {
   if (held.size === 0) return now
   const isHeld = (key: string): boolean =>
     held.has(key) || (key.includes('/') && isHeld(key.slice(0, key.lastIndexOf('/'))))
   const kept = [...(before?.keys ?? [])].filter(([key]) => isHeld(key))
-  return await contentsOf(new Map([...[...now.keys].filter(([key]) => !isHeld(key)), ...kept]))
+  return contentsOf(new Map([...[...now.keys].filter(([key]) => !isHeld(key)), ...kept]))
 }
 
-/** Returns the keys in which two contents differ. */
-export function differingKeys(before: Contents | undefined, after: Contents): string[] {
-  const old = before?.keys ?? new Map<string, string>()
-  const names = new Set([...old.keys(), ...after.keys.keys()])
-  return [...names].filter((name) => old.get(name) !== after.keys.get(name))
+/** Returns the keys that one of two maps lacks, or has with another value. */
+export function differing(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): string[] {
+  const keys = new Set([...one.keys(), ...other.keys()])
+  return [...keys].filter((key) => one.get(key) !== other.get(key))
 }
 
 /** Returns keys as people know them, in order. */

@@ -19,28 +19,5 @@ export class ActionError extends Error {
   }
 }
 
-/** Bytes that are kept of what a program writes or a server answers. */
+/** Bytes that are kept of the end of what a program writes, or the beginning of what a server answers. */
 export const OUTPUT_BYTES = 64 * 1024
-
-/** The last {@link OUTPUT_BYTES} of what is added to it. */
-export class Tail {
-  #chunks: Buffer[] = []
-  #bytes = 0
-
-  add(chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes > 2 * OUTPUT_BYTES) this.#cut()
-  }
-
-  toString(): string {
-    this.#cut()
-    return this.#chunks.map((chunk) => chunk.toString()).join('')
-  }
-
-  #cut(): void {
-    const end = Buffer.concat(this.#chunks).subarray(-OUTPUT_BYTES)
-    this.#chunks = [Buffer.from(end)]
-    this.#bytes = end.length
-  }
-}

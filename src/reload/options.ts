@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
-import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER } from '../interval.ts'
+import { filePath } from '../watch/options.ts'
 
 /**
  * The action that follows a change of content.
@@ -12,8 +12,7 @@ import { LONGEST_TIMER } from '../interval.ts'
  * - `{ signal, process }`: to the process with this executable's name, `nginx`; of a server and its workers, to the server. Only processes of this user count, unless it is root; two are an error.
  * - `{ command }`: a program and its arguments, without a shell. Exit code 0 is success.
  * - `{ http }`: a request, POST if no method is named. A status of 200 to 299 is success; redirects are not followed. Messages show origin and path of a URL, never its query.
- * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs the package `@kubernetes/client-node` (version 2 wants Node 22.19) and a service account that may
- *   `patch` the object.
+ * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs a pod, and a service account that may `patch` the object.
  */
 export type ReloadAction =
   | { signal: NodeJS.Signals; pid: number }
@@ -34,6 +33,9 @@ export type ReloadAction =
       http: { url: string; method?: string; headers?: Record<string, string> }
     }
   | { rollout: { kind: 'Deployment' | 'StatefulSet' | 'DaemonSet'; namespace: string; name: string } }
+
+/** The form of an action that has this property. */
+export type Form<Name extends string> = Extract<ReloadAction, Record<Name, unknown>>
 
 /** Options of {@link reload}. */
 export interface ReloadOptions {
@@ -56,109 +58,90 @@ export interface ReloadOptions {
   timeout?: number
 }
 
+/** A program and its arguments. */
+export type Argv = readonly [program: string, ...args: string[]]
+
 /** {@link ReloadOptions}, complete and valid; paths absolute. */
-export interface ReloadConfig {
-  readonly paths: readonly string[]
-  readonly validate: readonly [string, ...string[]] | undefined
-  readonly action: ReloadAction
-  readonly delay: number
-  readonly interval: number
-  readonly retry: number
-  readonly timeout: number
+export type ReloadConfig = Readonly<Required<Omit<ReloadOptions, 'validate'>>> & {
+  readonly validate: Argv | undefined
 }
 
 /** Returns the options with their defaults. Throws a TypeError that names a wrong one. */
 export function readOptions(options: ReloadOptions): ReloadConfig {
   const known = ['paths', 'validate', 'action', 'delay', 'interval', 'retry', 'timeout']
   refuseUnknown('options', options, known)
-  const { paths, validate } = options
-  if (!Array.isArray(paths) || paths.length === 0) {
+  const { paths, validate, delay = 1000, interval = 60_000, retry = 5000, timeout = 30_000 } = options
+  if (!Array.isArray(paths) || paths.length === 0)
     throw invalidArgument('options.paths', paths, 'an array of at least one path')
+  for (const [name, value] of Object.entries({ delay, interval, retry, timeout })) {
+    const least = name === 'delay' ? 0 : 1
+    if (typeof value !== 'number' || !(value >= least && value <= LONGEST_TIMER))
+      throw invalidArgument(`options.${name}`, value, `a number of ms from ${least} to ${LONGEST_TIMER}`)
   }
-  for (const path of paths) requirePath('options.paths', path)
-  if (validate !== undefined) requireArgv('options.validate', validate)
   return {
-    paths: [...new Set(paths.map((path) => resolve(path).toWellFormed()))],
-    validate: validate as [string, ...string[]] | undefined,
+    paths: [...new Set(paths.map((path) => filePath('options.paths', path).toWellFormed()))],
+    validate: validate === undefined ? undefined : readArgv('options.validate', validate),
     action: readAction(options.action),
-    delay: milliseconds('delay', options.delay ?? 1000, 0),
-    interval: milliseconds('interval', options.interval ?? 60_000, 1),
-    retry: milliseconds('retry', options.retry ?? 5000, 1),
-    timeout: milliseconds('timeout', options.timeout ?? 30_000, 1),
+    delay,
+    interval,
+    retry,
+    timeout,
   }
 }
 
-function milliseconds(name: string, value: unknown, least: number): number {
-  if (typeof value === 'number' && value >= least && value <= LONGEST_TIMER) return value
-  throw invalidArgument(`options.${name}`, value, `a number of ms from ${least} to ${LONGEST_TIMER}`)
+/** The forms of an action, and the properties of each. */
+const FORMS = {
+  signal: ['signal', 'pid', 'pidFile', 'process'],
+  command: ['command', 'restart'],
+  http: ['http'],
+  rollout: ['rollout'],
 }
 
 function readAction(action: ReloadAction): ReloadAction {
   const forms = '{ signal, pid | pidFile | process }, { command }, { http } or { rollout }'
-  if (!isObject(action)) throw invalidArgument('options.action', action, forms)
-  const asked = (['signal', 'command', 'http', 'rollout'] as const).filter((name) => name in action)
-  if (asked.length !== 1) {
-    throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, `one of ${forms}`)
-  }
-  const known = {
-    signal: ['signal', 'pid', 'pidFile', 'process'],
-    command: ['command', 'restart'],
-    http: asked,
-    rollout: asked,
-  }
-  refuseUnknown('options.action', action, known[asked[0] as (typeof asked)[number]])
+  if (typeof action !== 'object' || action === null) throw invalidArgument('options.action', action, forms)
+  const form = onlyOneOf(Object.keys(FORMS) as Array<keyof typeof FORMS>, action, `one of ${forms}`)
+  refuseUnknown('options.action', action, FORMS[form])
   if ('signal' in action) return readSignal(action)
-  if ('command' in action) {
-    requireArgv('options.action.command', action.command)
-    const { command, restart = false } = action
-    if (typeof restart !== 'boolean') throw invalidArgument('options.action.restart', restart, 'a boolean')
-    return { command: [...command], ...(restart && { restart }) }
-  }
-  return 'http' in action ? readHttp(action) : readRollout(action)
+  if ('http' in action) return readHttp(action)
+  if ('rollout' in action) return readRollout(action)
+  const command = [...readArgv('options.action.command', action.command)]
+  const { restart = false } = action
+  if (typeof restart !== 'boolean') throw invalidArgument('options.action.restart', restart, 'a boolean')
+  return { command, ...(restart && { restart }) }
 }
 
-type SignalAction = Extract<ReloadAction, { signal: NodeJS.Signals }>
+/** Returns the property that an action has; throws if it has none of these, or several. */
+function onlyOneOf<Name extends string>(names: readonly Name[], action: object, expected: string): Name {
+  const [name, another] = names.filter((each) => each in action)
+  if (name !== undefined && another === undefined) return name
+  throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, expected)
+}
 
-function readSignal(action: SignalAction): ReloadAction {
+function readSignal(action: Form<'signal'>): ReloadAction {
   const { signal } = action
-  if (typeof signal !== 'string' || !Object.hasOwn(constants.signals, signal)) {
+  if (typeof signal !== 'string' || !Object.hasOwn(constants.signals, signal))
     throw invalidArgument('options.action.signal', signal, "the name of a signal, as 'SIGHUP'")
-  }
-  const named = (['pid', 'pidFile', 'process'] as const).filter((name) => name in action)
-  if (named.length !== 1) {
-    throw invalidArgument(
-      'options.action',
-      `{ ${Object.keys(action).join(', ')} }`,
-      'a signal and one of pid, pidFile, process',
-    )
-  }
+  onlyOneOf(['pid', 'pidFile', 'process'], action, 'a signal and one of pid, pidFile, process')
   if ('pid' in action) {
     const { pid } = action
     // kill(2) takes 0 and below for groups of processes.
     if (Number.isSafeInteger(pid) && pid > 0 && pid < 2 ** 31) return { signal, pid }
     throw invalidArgument('options.action.pid', pid, 'the pid of one process, above 0')
   }
-  if ('pidFile' in action) {
-    requirePath('options.action.pidFile', action.pidFile)
-    return { signal, pidFile: resolve(action.pidFile) }
-  }
+  if ('pidFile' in action) return { signal, pidFile: filePath('options.action.pidFile', action.pidFile) }
   const { process } = action
-  if (typeof process !== 'string' || process === '' || /[/\0]/.test(process)) {
-    throw invalidArgument('options.action.process', process, "an executable's name, without its directory")
-  }
-  return { signal, process }
+  if (typeof process === 'string' && /^[^/\0]+$/.test(process)) return { signal, process }
+  throw invalidArgument('options.action.process', process, "an executable's name, without its directory")
 }
 
-function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadAction {
+function readHttp({ http }: Form<'http'>): ReloadAction {
   refuseUnknown('options.action.http', http, ['url', 'method', 'headers'])
   const { url, method = 'POST', headers = {} } = http
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
-  if (
-    parsed === undefined ||
-    !/^https?:$/.test(parsed.protocol) ||
-    parsed.username + parsed.password !== ''
-  ) {
-    // Refuses now what fetch would refuse later. Repeats no name and no password.
+  const isAsked = parsed !== undefined && /^https?:$/.test(parsed.protocol)
+  if (!isAsked || parsed.username + parsed.password !== '') {
+    // Repeats no name and no password.
     const shown = parsed === undefined ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`
     const expected = 'an URL of http: or https:, without name and password (headers: { authorization })'
     throw invalidArgument('options.action.http.url', shown, expected)
@@ -166,11 +149,8 @@ function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadActi
   try {
     new Request(parsed, { method, headers })
   } catch {
-    throw invalidArgument(
-      'options.action.http',
-      JSON.stringify({ method, headers: Object.keys(headers) }),
-      'a method and headers that fetch takes',
-    )
+    const given = JSON.stringify({ method, headers: Object.keys(headers) })
+    throw invalidArgument('options.action.http', given, 'a method and headers that fetch takes')
   }
   return { http: { url, method, headers: { ...headers } } }
 }
@@ -178,36 +158,21 @@ function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadActi
 /** The name of an object in Kubernetes: RFC 1123, a subdomain. */
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-function readRollout({ rollout }: Extract<ReloadAction, { rollout: object }>): ReloadAction {
+function readRollout({ rollout }: Form<'rollout'>): ReloadAction {
   refuseUnknown('options.action.rollout', rollout, ['kind', 'namespace', 'name'])
   const { kind, namespace, name } = rollout
-  if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(kind)) {
+  if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(kind))
     throw invalidArgument('options.action.rollout.kind', kind, "'Deployment', 'StatefulSet' or 'DaemonSet'")
-  }
   for (const [field, value] of Object.entries({ namespace, name })) {
-    if (typeof value !== 'string' || !OBJECT_NAME.test(value)) {
+    if (typeof value !== 'string' || !OBJECT_NAME.test(value))
       throw invalidArgument(`options.action.rollout.${field}`, value, 'the name of an object of Kubernetes')
-    }
   }
   return { rollout: { kind, namespace, name } }
 }
 
-function requireArgv(name: string, argv: unknown): asserts argv is [string, ...string[]] {
-  const isArgv =
-    Array.isArray(argv) &&
-    argv.length > 0 &&
-    argv.every((text) => typeof text === 'string' && !text.includes('\0')) &&
-    argv[0] !== ''
-  if (!isArgv)
-    throw invalidArgument(name, argv, 'an array of a program and its arguments, strings without a NUL byte')
-}
-
-function requirePath(name: string, path: unknown): void {
-  // '' would be the working directory, if somebody's variable is not set.
-  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return
-  throw invalidArgument(name, path, 'a path, not empty and without a NUL byte')
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+function readArgv(name: string, argv: readonly string[]): Argv {
+  const [program, ...args] = Array.isArray(argv) ? argv : ['']
+  const isText = (text: unknown) => typeof text === 'string' && !text.includes('\0')
+  if (program !== '' && [program, ...args].every(isText)) return [program, ...args]
+  throw invalidArgument(name, argv, 'an array of a program and its arguments, strings without a NUL byte')
 }

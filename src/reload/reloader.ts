@@ -5,7 +5,6 @@ import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
-import type { Action } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
 import { TimeLimit } from './actions/time_limit.ts'
 import { ApplyState } from './apply_state.ts'
@@ -19,6 +18,7 @@ import type { Work } from './work.ts'
 
 /** The ms after which a mount that does not answer is reported. */
 const PATIENCE = 5000
+const STALLED = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
 
 /** The events of a {@link Reloader}, with their arguments. */
 export interface ReloaderEvents {
@@ -55,6 +55,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
   readonly #isWatched: boolean
+  // True: the action is a program that goes on, and is started with the present content.
+  readonly #isStarted: boolean
   readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
@@ -78,6 +80,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#config = config
     this.#isWatched = !once
     const { action } = config
+    this.#isStarted = 'command' in action && action.restart === true
     // The process that has the pid now is meant.
     const meant = 'pid' in action ? requireProcess(action.pid) : undefined
     this.#alarms = new Timers(config, () => void this.#turns.run())
@@ -85,23 +88,17 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tell('error', error),
     })
+    if (once) this.#applyState = new ApplyState(undefined)
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
-    if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
-    if (this.#isKept) this.ready.then(() => this.trigger()).catch(() => {})
+    if (this.#isStarted) this.ready.then(() => this.trigger()).catch(() => {})
   }
 
   /** The last 'failed', until it has passed; undefined if the present content is in use. */
   get failing(): ReloadFailure | undefined {
     return this.#applyState?.failing
-  }
-
-  /** True: the action is a program that goes on, and is started with the present content. */
-  get #isKept(): boolean {
-    const { action } = this.#config
-    return 'command' in action && action.restart === true
   }
 
   /** @internal Why the content is not known. */
@@ -117,14 +114,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    // For the look that begins now: an attempt under way will set the time of the next.
-    this.#isAsked = true
-    await this.#turns.run()
-    while (this.#waits && !this.#ending.signal.aborted) {
-      await this.#pause(this.#config.delay)
+    do {
+      // For the look that begins now: an attempt under way will set the time of the next.
       this.#isAsked = true
       await this.#turns.run()
-    }
+      if (this.#waits) await this.#pause(this.#config.delay)
+    } while (this.#waits && !this.#ending.signal.aborted)
   }
 
   /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
@@ -147,35 +142,28 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#isWatched) {
       // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
-      const found = await this.#read((reading) => this.#unrest.observe(reading, false))
-      // A missing path is not in use: its arrival is a change. So is content that does not hold still.
-      const isInUse = found !== undefined && !this.#isKept
-      this.#applyState = new ApplyState(isInUse ? await heldAt(found, found.moving, undefined) : undefined)
-      if (found !== undefined) this.#hints.follow(found.outward)
-      this.#alarms.looked(this.#took, this.#unrest.waits, this.#untilRetry)
+      await this.#turns.run()
     }
     this.#requireOpen()
-    this.#tell('look')
   }
 
   async #look(): Promise<void> {
-    // A change since the first look began may have come behind it.
-    if (this.#applyState === undefined) await this.ready.catch(() => {})
+    if (this.#ending.signal.aborted) return
     const state = this.#applyState
-    if (state === undefined || this.#ending.signal.aborted) return
-    const isBurst = this.#alarms.begin() && !this.#isAsked
+    const isBurst = this.#alarms.begin() && state !== undefined && !this.#isAsked
     if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false
-    this.#waits = false
     try {
       const found = await this.#read((reading) => this.#unrest.observe(reading, isBurst))
-      if (this.#isWatched) this.#hints.follow(found?.outward ?? [])
-      if (found === undefined) return
+      if (this.#isWatched) void this.#hints.follow(found?.outward ?? [])
       const { waits, restless } = this.#unrest
-      this.#waits = waits
-      if (waits) return
-      const held = isBurst ? restless : found.moving
-      await this.#take(state, await heldAt(found, held, state.applied))
+      this.#waits = found !== undefined && waits
+      // The first look. A missing path is not in use: its arrival is a change. So is content that does not hold still.
+      if (state === undefined) {
+        const isInUse = found !== undefined && !this.#isStarted
+        this.#applyState = new ApplyState(isInUse ? heldAt(found, found.moving, undefined) : undefined)
+      } else if (found !== undefined && !waits)
+        await this.#take(state, heldAt(found, isBurst ? restless : found.moving, state.applied))
     } finally {
       this.#alarms.looked(this.#took, this.#waits, this.#untilRetry)
       this.#tell('look')
@@ -184,16 +172,11 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   async #take(state: ApplyState, now: Contents): Promise<void> {
     const verdict = state.judge(now, performance.now() >= this.#retryAt)
-    if (verdict === 'recover') {
-      state.recovered()
-      this.#tell('recovered')
-    }
+    if (verdict === 'recover') this.#tell('recovered')
     if (verdict !== 'act') return
-    const { validation, action } = await this.#work
-    const isValid =
-      validation === undefined ||
-      ((await this.#attempt('validate', state, now, validation)) && (await this.#isStill(now)))
-    if (!isValid || !(await this.#attempt('action', state, now, action))) return
+    const { validate } = await this.#work
+    const isValid = !validate || ((await this.#attempt('validate', state, now)) && (await this.#isStill(now)))
+    if (!isValid || !(await this.#attempt('action', state, now))) return
     this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
@@ -202,24 +185,20 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const found = await this.#read((reading) => this.#unrest.observeAgain(reading))
     // The content is unknown now, which has been reported.
     if (found === undefined) return false
-    const { digest } = await heldAt(found, this.#unrest.restless, before)
+    const { digest } = heldAt(found, this.#unrest.restless, before)
     this.#waits ||= digest !== before.digest
     return digest === before.digest
   }
 
-  async #attempt(
-    stage: ReloadFailure['stage'],
-    state: ApplyState,
-    now: Contents,
-    action: Action,
-  ): Promise<boolean> {
+  async #attempt(stage: ReloadFailure['stage'], state: ApplyState, now: Contents): Promise<boolean> {
     const { signal } = this.#ending
+    const { [stage]: act } = await this.#work
     if (signal.aborted) return false
     try {
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
       using limit = new TimeLimit(this.#config.timeout, signal)
-      await action({ digest: now.digest, limit, onChild, onOutput })
+      await act?.({ digest: now.digest, signal: limit.signal, onChild, onOutput })
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false
@@ -234,9 +213,10 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** Reads the paths; undefined, and an 'error' with the reason, if they cannot be read. */
   async #read(observe: (reading: Reading) => void): Promise<Reading | undefined> {
-    const { reader } = await this.#work
+    const { reader, calls } = await this.#work
     // A blocked loop runs its timers before it hears of the answer.
-    const stalled = setInterval(() => setImmediate(() => void this.#checkAnswers()), PATIENCE / 5)
+    const check = () => calls.unanswered < PATIENCE || this.#enterTrouble(this.#notRead('ETIMEDOUT', STALLED))
+    const stalled = setInterval(() => setImmediate(check), PATIENCE / 5)
     const began = performance.now()
     try {
       const found = await reader.read()
@@ -254,13 +234,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       this.#took = performance.now() - began
       clearInterval(stalled)
     }
-  }
-
-  async #checkAnswers(): Promise<void> {
-    const { unanswered } = await this.#work
-    if (unanswered < PATIENCE) return
-    const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
-    this.#enterTrouble(this.#notRead('ETIMEDOUT', hint))
   }
 
   #notRead(errno: 'EAGAIN' | 'ETIMEDOUT', hint: string): InotifyError {

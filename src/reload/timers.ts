@@ -1,8 +1,6 @@
-/** The times of looks, in ms. */
-export interface Pace {
-  readonly delay: number
-  readonly interval: number
-}
+import type { ReloadConfig } from './options.ts'
+
+type Pace = Pick<ReloadConfig, 'delay' | 'interval'>
 
 /** The pauses per look in a burst: reading takes a fifth of the time, at most. */
 const PAUSES_PER_LOOK = 4

@@ -81,7 +81,6 @@ function build(): void {
   const env = {
     ...process.env,
     PATH: `${tools}:${process.env.PATH}`,
-    WITH: isLong ? '@kubernetes/client-node@1' : '',
   }
   let cwd = '/'
   for (const [keyword, text] of instructions.slice(0, lastFrom)) {
@@ -179,15 +178,6 @@ describe.skipIf(!isRoot)(`the sidecar's image${isRoot ? '' : ' (needs root)'}`, 
     expect(existsSync(inRoot('bin'))).toBe(false)
     const modules = readdirSync(inRoot(join(installed, 'node_modules')))
     expect(modules.filter((name) => !name.startsWith('.')).sort()).toEqual(['bindings', 'file-uri-to-path'])
-  })
-
-  test('a rollout asks for the package that the Dockerfile adds if it is told to', async () => {
-    const rollout = ['--rollout', 'Deployment/web', '--namespace', 'shop']
-    const { code, stderr } = await container(['reload', '--once', '/source', ...rollout]).ended()
-    expect(code).toBe(1)
-    // Otherwise the service account is missing.
-    if (isLong) expect(stderr).not.toContain('npm install')
-    else expect(stderr).toContain('npm install @kubernetes/client-node@1')
   })
 
   test('who runs in it is as the manifests say', async () => {

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { ApplyState } from '../../src/reload/apply_state.ts'
 import { type Contents, contentsOf, leadsOutward } from '../../src/reload/contents.ts'
 
-const holding = (keys: Record<string, string>): Promise<Contents> => contentsOf(new Map(Object.entries(keys)))
+const holding = (keys: Record<string, string>): Contents => contentsOf(new Map(Object.entries(keys)))
 const [one, two, three] = [
-  await holding({ a: '1', b: '1' }),
-  await holding({ a: '2', b: '1' }),
-  await holding({ a: '1', b: '3', c: '1' }),
+  holding({ a: '1', b: '1' }),
+  holding({ a: '2', b: '1' }),
+  holding({ a: '1', b: '3', c: '1' }),
 ]
 const failed = (stage: 'validate' | 'action') => ({ stage, reason: '', output: '' })
 
@@ -32,25 +32,20 @@ test('going back after a failed action is a reload, of all that has been tried',
   expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
 })
 
-test('of what was tried, names that have gone again are not kept without end', async () => {
+test('of what was tried, names that have gone again are not kept without end', () => {
   const ledger = new ApplyState(one)
-  for (let n = 0; n < 3; n++) ledger.failed(await holding({ a: '1', [`new${n}`]: '' }), failed('action'))
-  expect(ledger.succeeded(await holding({ a: '1', b: '1', new2: '' }))).toEqual(['b', 'new2'])
+  for (let n = 0; n < 3; n++) ledger.failed(holding({ a: '1', [`new${n}`]: '' }), failed('action'))
+  expect(ledger.succeeded(holding({ a: '1', b: '1', new2: '' }))).toEqual(['b', 'new2'])
 })
 
 test('going back after a failed validation is the end of the failure, and nothing else', () => {
   const ledger = new ApplyState(one)
   ledger.failed(two, failed('validate'))
-  expect([ledger.judge(two), ledger.judge(one), ledger.failing?.stage]).toEqual([
-    'act',
-    'recover',
-    'validate',
-  ])
+  expect([ledger.judge(two), ledger.failing?.stage]).toEqual(['act', 'validate'])
   expect([ledger.judge(two, false), ledger.judge(three, false), ledger.judge(one, false)], 'not due').toEqual(
     ['rest', 'act', 'recover'],
   )
-  ledger.recovered()
-  expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
+  expect([ledger.judge(one), ledger.failing], 'told once').toEqual(['rest', undefined])
 })
 
 test('where nothing was in use, all that comes is a change', () => {
@@ -59,10 +54,8 @@ test('where nothing was in use, all that comes is a change', () => {
   expect(ledger.succeeded(one)).toEqual(['a', 'b'])
 })
 
-test('the digest is of names and what they hold, and of nothing that lies between them', async () => {
-  const digests = await Promise.all(
-    [{ a: 'bc' }, { ab: 'c' }, { a: 'b', c: '' }, {}, { a: 'bc' }].map(holding),
-  )
+test('the digest is of names and what they hold, and of nothing that lies between them', () => {
+  const digests = [{ a: 'bc' }, { ab: 'c' }, { a: 'b', c: '' }, {}, { a: 'bc' }].map(holding)
   expect(new Set(digests.map(({ digest }) => digest)).size).toBe(4)
   expect(digests[0]?.digest).toMatch(/^[0-9a-f]{64}$/)
 })

@@ -16,9 +16,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { signalPidFile } from '../../src/reload/actions/pid_file.ts'
 import { processCalled } from '../../src/reload/actions/processes.ts'
-import { signalPidFile } from '../../src/reload/actions/signal.ts'
-import { TimeLimit } from '../../src/reload/actions/time_limit.ts'
 import { giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { attempt, listener } from './signalled.ts'
@@ -144,14 +143,11 @@ describe.skipIf(!isRoot)("other users' (needs root)", () => {
     await once(attacker.stdout, 'data')
     const calls = new SyscallThread()
     onTestFinished(() => calls.end())
-    const send = signalPidFile(pidFile, signal, calls)
-    using limit = new TimeLimit(1000, new AbortController().signal)
-    const context = { digest: '', limit }
     // At least so often, and until it was played: at times his is what was opened.
     const outcomes: string[] = []
     const wasPlayed = () => outcomes.some((outcome) => outcome.includes('to user 65534'))
     while (outcomes.length < 200 || !(wasPlayed() || outcomes.length === 20_000))
-      outcomes.push(await send(context).then(() => '', String))
+      outcomes.push(await signalPidFile(pidFile, signal, calls).then(() => '', String))
     expect(wasPlayed()).toBe(true)
     expect(attacker.exitCode).toBe(null)
     process.kill(ours.pid, signal)

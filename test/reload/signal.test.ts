@@ -69,7 +69,7 @@ describe('by pid', () => {
     if (meant === undefined) throw new Error('it is gone')
     // As if the one that was meant had been started a tick before.
     expect(() => signalProcess({ ...meant, start: meant.start - 1 }, signal)).toThrow(
-      expect.objectContaining({ code: 'ESRCH', hint: expect.stringContaining('it has ended') }),
+      expect.objectContaining({ code: 'ESRCH', hint: expect.stringContaining('has ended') }),
     )
     expect(hups()).toBe(0)
   })

@@ -61,7 +61,7 @@ export const RELOAD_OPTIONS = {
   http: option('URL', 'POST; a status of 200 to 299 is success', anyText),
   rollout: option(
     'KIND/NAME',
-    "Deployment, StatefulSet or DaemonSet: the digest becomes an annotation of its pods (needs the npm package @kubernetes/client-node, and the rights of the pod's service account)",
+    "Deployment, StatefulSet or DaemonSet: the digest becomes an annotation of its pods (needs the rights of the pod's service account)",
     kindAndName,
     { needs: 'namespace' },
   ),

@@ -2,8 +2,7 @@ import { constants as fs } from 'node:fs'
 import { lstat, readdir, readlink, stat, statfs } from 'node:fs/promises'
 import { addonOrError } from '../../addon.ts'
 import { AddonLoadError } from '../../errors.ts'
-import type { FileStat } from '../syscalls/file_stat.ts'
-import { AT_FDCWD, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
+import { AT_FDCWD, O_PATH, type Opened, SyscallThread } from '../syscalls/syscall_thread.ts'
 
 /** The facts about a path. */
 export interface Seen {
@@ -34,43 +33,27 @@ export interface PathInspector {
 
 /** Inspects by a thread of its own, which a dead mount may keep. Without an addon by libuv's pool, which cannot tell a mount's id. */
 export function openPathInspector(): PathInspector {
-  return addonOrError() instanceof AddonLoadError ? byNode : new SightByCalls()
+  return addonOrError() instanceof AddonLoadError ? byNode : byCalls()
 }
 
 /** Asks the server, whatever the kernel remembers: only the link count tells that a file is gone on the host. */
-class SightByCalls implements PathInspector {
-  readonly #calls = new SyscallThread()
-
-  look(path: string): Promise<Seen> {
-    return this.#calls.stat({ fd: AT_FDCWD, name: path, revalidate: true }).then(toSeen)
+function byCalls(): PathInspector {
+  const calls = new SyscallThread()
+  const atTarget = async <T>(path: string, flags: number, ask: (held: Opened) => Promise<T>): Promise<T> => {
+    const held = await calls.open(path, O_PATH | flags)
+    try {
+      return await ask(held)
+    } finally {
+      calls.close(held.fd)
+    }
   }
-
-  reach(path: string): Promise<Seen> {
-    return this.#reach(path).then(toSeen)
-  }
-
-  async #reach(path: string): Promise<FileStat> {
-    const { fd, stat } = await this.#calls.open(path, O_PATH)
-    this.#calls.close(fd)
-    return stat
-  }
-
-  async names(path: string, most: number): Promise<string[]> {
-    const { fd } = await this.#calls.open(path, O_PATH | fs.O_DIRECTORY)
-    const names = await this.#calls.names(fd, most)
-    this.#calls.close(fd)
-    return names.map(String)
-  }
-
-  async fType(path: string): Promise<number> {
-    const { fd } = await this.#calls.open(path, O_PATH)
-    const type = await this.#calls.fileSystem(fd)
-    this.#calls.close(fd)
-    return type
-  }
-
-  end(): void {
-    this.#calls.end()
+  return {
+    look: async (path) => toSeen(await calls.stat({ fd: AT_FDCWD, name: path, revalidate: true })),
+    reach: (path) => atTarget(path, 0, async ({ stat }) => toSeen(stat)),
+    names: (path, most) =>
+      atTarget(path, fs.O_DIRECTORY, async ({ fd }) => (await calls.names(fd, most)).map(String)),
+    fType: (path) => atTarget(path, 0, ({ fd }) => calls.fileSystem(fd)),
+    end: () => calls.end(),
   }
 }
 

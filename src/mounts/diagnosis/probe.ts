@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { IN_CREATE, IN_MOVED_TO } from '../../inotify/constants.ts'
 import { Inotify } from '../../inotify/inotify.ts'
@@ -50,7 +51,10 @@ export function beginProbe(path: string, mount: Mount, isDirectory: boolean): Pr
     () => {},
     () => {},
   )
-  return { answer: withDeadline(attempted, directory), over }
+  const why = `the mount of ${directory} has stopped answering`
+  // The attempt keeps the process, and no timer need.
+  const late = sleep<Probe>(2 * WAIT_MS, { result: 'not possible', directory, why }, { ref: false })
+  return { answer: Promise.race([attempted, late]), over }
 }
 
 async function attempt(calls: SyscallThread, directory: string): Promise<Probe> {
@@ -99,19 +103,6 @@ async function hear(inotify: Inotify, name: string): Promise<boolean> {
       for (const event of batch) if (event.name === name && event.mask & IN_MOVED_TO) return true
     }
     return false
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-async function withDeadline(answer: Promise<Probe>, directory: string): Promise<Probe> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Probe>((resolve) => {
-    const why = `the mount of ${directory} has stopped answering`
-    timer = setTimeout(() => resolve({ result: 'not possible', directory, why }), 2 * WAIT_MS)
-  })
-  try {
-    return await Promise.race([answer, late])
   } finally {
     clearTimeout(timer)
   }

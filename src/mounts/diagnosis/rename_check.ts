@@ -34,11 +34,13 @@ export interface End {
 export function checkRename(a: End, b: End): RenameCheck {
   const from: Place = { path: a.directory.realPath, mount: a.directory.mount }
   const to: Place = { path: b.directory.realPath, mount: b.directory.mount }
-  const busy = [a, b].find(({ route }) => route.seen.kind !== 'directory' && isMountPoint(route))
-  if (busy !== undefined) return ofMountPoint(busy.path, from, to)
-  if (to.mount.options.includes('ro')) return ofReadOnly(from, to)
+  const busy = [a, b].find(
+    ({ route }) => route.seen.kind !== 'directory' && route.mount.point === route.realPath,
+  )
+  if (busy !== undefined) return { from, to, ...ofMountPoint(busy.path) }
+  if (to.mount.options.includes('ro')) return { from, to, ...ofReadOnly(to) }
   const why = whyApart(a.directory, b.directory)
-  if (why !== undefined) return acrossMounts(from, to, why)
+  if (why !== undefined) return { from, to, ...acrossMounts(from, to, why) }
   return {
     outcome: 'rename',
     from,
@@ -49,9 +51,7 @@ export function checkRename(a: End, b: End): RenameCheck {
   }
 }
 
-function isMountPoint({ realPath, mount }: PathResolution): boolean {
-  return mount.point === realPath
-}
+type Judged = Omit<RenameCheck, 'from' | 'to'>
 
 /** Returns why rename(2) fails between two directories; undefined: it works. */
 function whyApart(a: PathResolution, b: PathResolution): string | undefined {
@@ -69,11 +69,9 @@ function describe({ type, point, root }: Mount): string {
   return `${point || 'an unknown mount'} (${type}${root === '/' ? '' : `, ${root} of it`})`
 }
 
-function acrossMounts(from: Place, to: Place, why: string): RenameCheck {
+function acrossMounts(from: Place, to: Place, why: string): Judged {
   return {
     outcome: 'EXDEV',
-    from,
-    to,
     verdict:
       `A file moved from ${from.path} to ${to.path} will be EXDEV, and no watcher of ${to.path} will see IN_MOVED_TO: mv copies it instead, ` +
       'and readers may find it half written.',
@@ -87,11 +85,9 @@ function acrossMounts(from: Place, to: Place, why: string): RenameCheck {
   }
 }
 
-function ofReadOnly(from: Place, to: Place): RenameCheck {
+function ofReadOnly(to: Place): Judged {
   return {
     outcome: 'EROFS',
-    from,
-    to,
     verdict: `No file can be moved to ${to.path}: it is mounted read-only here (EROFS).`,
     why: `${describe(to.mount)} has the option ro.`,
     advice: [
@@ -100,11 +96,9 @@ function ofReadOnly(from: Place, to: Place): RenameCheck {
   }
 }
 
-function ofMountPoint(point: string, from: Place, to: Place): RenameCheck {
+function ofMountPoint(point: string): Judged {
   return {
     outcome: 'EBUSY',
-    from,
-    to,
     verdict: `${point} is a mount point: it can neither be moved nor replaced by a rename (EBUSY), so no watcher will see IN_MOVED_TO.`,
     why: `A single file is mounted at ${point} (Kubernetes' subPath, docker -v file).`,
     advice: ['Mount the directory instead of the file; inotify-bridge diagnose of the file alone says how.'],

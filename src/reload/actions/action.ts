@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { TimeLimit } from './time_limit.ts'
 
 export interface ActionContext {
   /** The digest of the content for which the action is done. */
   readonly digest: string
-  /** Aborts when the action is to end. */
-  readonly limit: TimeLimit
+  /** Aborts when the action is to end. The reason's message says why, after the subject: 'timed out after 300 ms'. */
+  readonly signal: AbortSignal
   /**
    * Called when there is a child, before it can have ended; `ended` resolves when it has been waited for: to how it has ended by itself, if
    * it was to go on, else to ''.

@@ -1,23 +1,19 @@
-import type { Action } from './action.ts'
+import type { Argv } from '../options.ts'
+import type { ActionContext } from './action.ts'
 import { killGroup } from './process_group.ts'
 import { shown, start } from './program.ts'
 
-/** A program that goes on until it is ended, or started anew. */
-export interface KeptProgram {
-  /** Ends the program, if it runs, and starts it. */
-  readonly action: Action
-  end(): Promise<unknown>
-}
-
-/** Keeps a program running, which has this process's stdout and stderr. */
-export function keepRunning(argv: readonly [string, ...string[]]): KeptProgram {
-  let end = async (): Promise<unknown> => undefined
-  const action: Action = async ({ limit: { closing }, onChild }) => {
-    await end()
-    closing.throwIfAborted()
+/** Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `end` ends it for good. */
+export function keepRunning(argv: Argv) {
+  let isOver = false
+  let endLast = async (): Promise<unknown> => undefined
+  const action = async ({ onChild }: ActionContext) => {
+    await endLast()
+    if (isOver) return
     const { pid, exited } = await start(argv, 'inherit')
     let ending: Promise<string> | undefined
-    end = () => (ending ??= killGroup(pid, exited))
+    const end = () => (ending ??= killGroup(pid, exited))
+    endLast = end
     const ended = exited.then((how) => {
       const text = `${shown(argv[0])} has ended (${how}), and is started again at the next change`
       const isOurs = ending !== undefined
@@ -26,7 +22,11 @@ export function keepRunning(argv: readonly [string, ...string[]]): KeptProgram {
       return isOurs ? '' : text
     })
     onChild?.(pid, ended)
-    if (closing.aborted) await end()
+    if (isOver) await end()
   }
-  return { action, end: () => end() }
+  const end = () => {
+    isOver = true
+    return endLast()
+  }
+  return { action, end }
 }

@@ -11,10 +11,11 @@ const SPARE = 128
  * which programs that use select(2), or close each descriptor that there may be, do not stand. A program that needs more raises its own.
  */
 export function withUsualLimit<T>(start: () => T): T {
-  const own = limitsOf('self')
-  const soft = own && softBefore(own.hard)
+  const [own, parent] = [limitsOf('self'), limitsOf(process.ppid)]
+  // The parent's, if that has the same hard limit and has not raised its own either.
+  const soft = parent.hard === own.hard && parent.soft < parent.hard ? parent.soft : USUAL
   // The limit is left if it is not raised, or if that many files are open already.
-  const isRaised = own !== undefined && soft !== undefined && own.soft === own.hard && soft < own.soft
+  const isRaised = own.soft === own.hard && soft < own.soft
   if (!isRaised || readdirSync('/proc/self/fd').length > soft - SPARE) return start()
   const { limitFiles } = loadAddon()
   limitFiles(soft)
@@ -25,19 +26,12 @@ export function withUsualLimit<T>(start: () => T): T {
   }
 }
 
-/** Returns the parent's soft limit, if the parent has the same hard limit and has not raised its own either. */
-function softBefore(hard: number): number {
-  const parent = limitsOf(process.ppid)
-  return parent?.hard === hard && parent.soft < hard ? parent.soft : USUAL
-}
-
-/** Returns the limits of proc_pid_limits(5); undefined for a process that cannot be seen, or without a limit. */
-function limitsOf(pid: number | 'self'): { soft: number; hard: number } | undefined {
+/** Returns the limits of proc_pid_limits(5); NaN for a process that cannot be seen, or without a limit. */
+function limitsOf(pid: number | 'self'): { soft: number; hard: number } {
+  let text = ''
   try {
-    const text = readFileSync(`/proc/${pid}/limits`, 'latin1')
-    const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(text) ?? []
-    return hard === undefined ? undefined : { soft: Number(soft), hard: Number(hard) }
-  } catch {
-    return undefined
-  }
+    text = readFileSync(`/proc/${pid}/limits`, 'latin1')
+  } catch {}
+  const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(text) ?? []
+  return { soft: Number(soft), hard: Number(hard) }
 }

@@ -1,86 +1,65 @@
+import { constants } from 'node:fs'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from '../failure.ts'
-import { type Process, processOf } from './process_stat.ts'
-import { type Senders, startedAt } from './processes.ts'
+import { processOf } from './process_stat.ts'
+import { signalProcess, startedAt } from './processes.ts'
 
 /** The ms by which a file may seem older than it is, by the kernel's ticks and small steps of the clock. */
 const CLOCK_SLACK = 1000
 /** The most bytes of a pid file: a pid and a line's end are shorter. */
 const PID_FILE_BYTES = 64
 
-/** The process that a pid file names. */
-export interface Named {
-  readonly process: Process
-  /**
-   * Throws unless each user who has made the file what it is may signal the process himself. Else a user who may write the directory
-   * could have this process, perhaps root's, signal any process.
-   */
-  requireSenders(senders: Senders): void
-}
-
-/** A pid file as it was when it was opened. */
-interface PidFile {
-  readonly text: string
-  /** The time of the last write, in ms since the epoch. */
-  readonly writtenAt: number
-  /**
-   * The owners of the file, and of each symlink that its last name led over: a user who lays a link chooses among all pid files. Symlinks in
-   * place of a directory on the way are not judged: the directories on the way are as trusted as the command line that names them.
-   */
-  readonly owners: readonly number[]
-}
-
 /**
- * Reads a pid file.
+ * Sends a signal to the process that a pid file names, and not to another that has its pid by now.
  *
- * @throws {InotifyError} it is not there, or cannot be read
+ * @throws {InotifyError} the file is not there, or cannot be read
  * @throws {ActionError} it names no process, or should not be believed
  */
-export async function readPidFile(path: string, calls: SyscallThread): Promise<Named> {
+export async function signalPidFile(
+  path: string,
+  signal: NodeJS.Signals,
+  calls: SyscallThread,
+): Promise<void> {
   const { text, writtenAt, owners } = await open(path, calls)
-  const pid = /^\s*(\d{1,10})\s*$/.exec(text)?.[1]
-  if (pid === undefined || Number(pid) === 0 || Number(pid) >= 2 ** 31) {
-    throw unusable(
-      path,
-      text.trim() === '' ? 'it is empty: is the process about to write it?' : 'it holds no pid',
-    )
+  const pid = Number(/^\s*(\d{1,10})\s*$/.exec(text)?.[1] ?? 0)
+  if (pid === 0 || pid >= 2 ** 31) {
+    const isEmpty = text.trim() === ''
+    throw unusable(path, isEmpty ? 'it is empty: is the process about to write it?' : 'it holds no pid')
   }
-  if (Number(pid) === process.pid) {
-    // Another namespace's pid file most often names pid 1, as a container's only process has it.
-    const hint = 'was it written in another pid namespace (shareProcessNamespace: true in a pod)?'
-    throw unusable(path, `it names process ${pid}, which is this reloader; ${hint}`)
-  }
-  const found = processOf(Number(pid))
-  if (found === undefined) {
-    const hint = 'has it ended, or is it in another pid namespace (shareProcessNamespace: true in a pod)?'
-    throw stale(path, `it names process ${pid}, and there is none; ${hint}`)
-  }
+  // Another namespace's pid file most often names pid 1, as a container's only process has it.
+  const elsewhere = 'another pid namespace (shareProcessNamespace: true in a pod)?'
+  if (pid === process.pid)
+    throw unusable(path, `it names process ${pid}, which is this reloader; was it written in ${elsewhere}`)
+  const found = processOf(pid)
+  if (found === undefined)
+    throw stale(path, `it names process ${pid}, and there is none; has it ended, or is it in ${elsewhere}`)
+  const named = `process ${pid} ('${printable(found.comm)}'`
   const late = startedAt(found) - writtenAt
   if (late > CLOCK_SLACK) {
     throw stale(
       path,
-      `it was written ${Math.round(late / 1000)} s before process ${pid} ('${printable(found.comm)}') was started, which is another that has its pid; remove it, and start what should have written it`,
+      `it was written ${Math.round(late / 1000)} s before ${named}) was started, which is another that has its pid; remove it, and start what should have written it`,
     )
   }
   const trusted = new Set([0, process.geteuid?.()])
-  return {
-    process: found,
-    requireSenders(senders) {
-      const stranger = owners.find((owner) => !trusted.has(owner) && !senders.has(owner))
-      if (stranger === undefined) return
-      throw unusable(
-        path,
-        `it, or a symlink that leads to it, belongs to user ${stranger}, who may not signal process ${pid} ('${printable(found.comm)}', of user ${[...senders].join(' and ')}): it must belong to root, to the user of this reloader (${process.geteuid?.()}) or to that process's; put it into a directory that only they may write`,
-      )
-    },
-  }
+  // Each user who has made the file what it is must be one who may signal the process himself. Else a user who may write the directory could have
+  // this process, perhaps root's, signal any process.
+  signalProcess(found, signal, (senders) => {
+    const stranger = owners.find((owner) => !trusted.has(owner) && !senders.has(owner))
+    if (stranger === undefined) return
+    throw unusable(
+      path,
+      `it, or a symlink that leads to it, belongs to user ${stranger}, who may not signal ${named}, of user ${[...senders].join(' and ')}): it must belong to root, to the user of this reloader (${process.geteuid?.()}) or to that process's; put it into a directory that only they may write`,
+    )
+  })
 }
 
-async function open(path: string, calls: SyscallThread): Promise<PidFile> {
+/** Returns the file as it was when it was opened, the time of its last write in ms since the epoch. */
+async function open(path: string, calls: SyscallThread) {
   try {
     const { parent, name, stat, links } = await resolvePath(calls, path)
     await using directory = parent
@@ -99,6 +78,8 @@ async function open(path: string, calls: SyscallThread): Promise<PidFile> {
     return {
       text: (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1'),
       writtenAt: Number(opened.mtimeNs / 1_000_000n),
+      // Of the symlinks, too, that the last name led over: a user who lays a link chooses among all pid files. Symlinks in place of a directory
+      // on the way are not judged: the directories on the way are as trusted as the command line that names them.
       owners: [opened, ...links].map(({ uid }) => Number(uid)),
     }
   } catch (error) {
@@ -112,14 +93,15 @@ async function open(path: string, calls: SyscallThread): Promise<PidFile> {
 /** Refuses all but regular files before the open: for a FIFO the open would be the event that its writer waits for. */
 function requireRegular(path: string, stat: FileStat): void {
   if (stat.isFile()) return
-  const kind = stat.isFIFO()
-    ? 'a FIFO'
-    : stat.isSocket()
-      ? 'a socket'
-      : stat.isDirectory()
-        ? 'a directory'
-        : 'a device'
+  const kind = KINDS[Number(stat.mode) & S_IFMT] ?? 'a device'
   throw unusable(path, `it is ${kind}: name the regular file that the process writes its pid to`)
+}
+
+const { S_IFMT, S_IFIFO, S_IFSOCK, S_IFDIR } = constants
+const KINDS: Readonly<Record<number, string>> = {
+  [S_IFIFO]: 'a FIFO',
+  [S_IFSOCK]: 'a socket',
+  [S_IFDIR]: 'a directory',
 }
 
 function unusable(path: string, why: string): ActionError {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { runsInGroup } from './processes.ts'
 
 /** ms from SIGTERM to SIGKILL. */
@@ -42,15 +43,9 @@ function signalGroup(group: number, signal: NodeJS.Signals): boolean {
 /** Returns true if the group has any process but zombies: its orphans become init's children, and an init in a container may wait for them late, or never. */
 function isRunning(group: number): boolean {
   try {
-    process.kill(-group, 0)
+    return process.kill(-group, 0) && runsInGroup(group)
   } catch (error) {
-    // The rest of the group has become another user's, whom /proc may hide.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-  try {
-    return runsInGroup(group)
-  } catch {
-    // No /proc.
-    return true
+    // The rest of the group has become another user's, whom /proc may hide; or there is no /proc.
+    return codeOf(error) !== 'ESRCH'
   }
 }

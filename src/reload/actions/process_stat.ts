@@ -18,26 +18,27 @@ export interface Process {
  * @throws {InotifyError} EACCES: there is one, and it may not be looked at
  */
 export function processOf(pid: number): Process | undefined {
-  const text = statOf(pid)
-  if (text !== undefined) return parseStat(text)
-  if (!isThere(pid)) return undefined
-  // The process may have been started between the two looks.
-  const late = statOf(pid)
-  if (late !== undefined) return parseStat(late)
-  if (isThere(pid)) throw hidden(pid)
-  return undefined
+  // Twice: the process may have been started between the two questions.
+  for (let looks = 0; looks < 2; looks++) {
+    const text = procFile(pid, 'stat')
+    if (text !== undefined) return parseStat(text)
+    if (!isThere(pid)) return undefined
+  }
+  throw hidden(pid)
 }
 
-/** Returns undefined if nothing is to be seen, as with hidepid=2 (proc(5)) for another user's process. */
-function statOf(pid: number): string | undefined {
+/**
+ * Returns a file of /proc/PID; undefined if nothing is to be seen, as with hidepid=2 (proc(5)) for another user's process.
+ *
+ * @throws {InotifyError} EACCES, as with hidepid=1
+ */
+export function procFile(pid: number, name: 'stat' | 'status'): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1')
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
+    const { code = '' } = error as NodeJS.ErrnoException
     if (['ENOENT', 'ESRCH'].includes(code)) return undefined
-    // hidepid=1.
-    if (['EPERM', 'EACCES'].includes(code)) throw hidden(pid)
-    throw error
+    throw ['EPERM', 'EACCES'].includes(code) ? hidden(pid) : error
   }
 }
 

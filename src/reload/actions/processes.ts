@@ -1,36 +1,25 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { InotifyError, printable } from '../../errors.ts'
-import { mountAt, parseMountinfo } from '../../mounts/mountinfo.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from '../failure.ts'
-import { type Process, processOf } from './process_stat.ts'
+import { type Process, processOf, procFile } from './process_stat.ts'
 
 /** The unit of proc_pid_stat(5): USER_HZ, part of the kernel's interface. */
 const TICKS_PER_SECOND = 100
 /** The bytes of a name in `comm`: TASK_COMM_LEN, less its zero. */
 const COMM_BYTES = 15
-/** Since Linux 5.8 the option is shown by a word; 0 and 'off' hide nothing. */
-const HIDEPID = /^hidepid=(?!0|off)/
 
 /** The users who may send a process signals without being privileged. */
-export type Senders = ReadonlySet<number>
+type Senders = ReadonlySet<number>
 
-/** Returns the process's real and saved user: kill(2). Empty if the process has gone, or may not be looked at. */
-export function sendersTo(pid: number): Senders {
-  let text: string
-  try {
-    text = readFileSync(`/proc/${pid}/status`, 'latin1')
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
-    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(code)) return new Set()
-    throw error
-  }
+/** Returns the process's real and saved user: kill(2). Empty if the process has gone. */
+function sendersTo(pid: number): Senders {
   // Real, effective, saved. The name stands above, but the kernel escapes a line's end in it.
-  const [, real, saved] = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(text) ?? []
-  return new Set([Number(real), Number(saved)])
+  const users = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(procFile(pid, 'status') ?? '')
+  return new Set(users?.slice(1).map(Number))
 }
 
 /** Returns the start in ms since the epoch. Exact to a tick, but for later steps of the clock. */
@@ -60,23 +49,13 @@ function visibleProcessOf(pid: number): Process | undefined {
   }
 }
 
-/** Returns true if /proc hides other users' processes: its option hidepid. */
-function hidesOthers(): boolean {
-  try {
-    const proc = mountAt(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), '/proc')
-    return proc?.options.some((option) => HIDEPID.test(option)) === true
-  } catch {
-    return false
-  }
-}
-
 /** Returns the basename of its executable; undefined if that may not be seen, '' for a thread of the kernel. */
 function executableOf({ pid }: Process): string | undefined {
   try {
     // The kernel marks an executable that was replaced meanwhile: '... (deleted)'.
     return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''))
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
+    return codeOf(error) === 'ENOENT' ? '' : undefined
   }
 }
 
@@ -106,28 +85,26 @@ export function topmost(found: readonly Process[]): Process[] {
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
   const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
-  const found = all.filter(({ pid }) => mayBeMeant(pid))
+  const user = process.geteuid?.() ?? 0
+  const found = all.filter(({ pid }) => user === 0 || sendersTo(pid).has(user))
   const [only, another] = found
   if (only !== undefined && another === undefined) return only
-  const shown = `'${printable(name)}'`
-  if (only === undefined && all.length > 0) {
+  const called = `is called '${printable(name)}'`
+  if (another !== undefined) {
+    const pids = found.map(({ pid }) => pid).join(', ')
+    throw new ActionError(
+      `more than one process ${called} (pids ${pids}): name one by its pid or its pid file`,
+    )
+  }
+  if (all.length > 0) {
     const hint = 'run as the same user or as root, or name it by its pid or its pid file'
-    throw new ActionError(`no process of this user is called ${shown}, but others' are: ${hint}`)
+    throw new ActionError(`no process of this user ${called}, but others' are: ${hint}`)
   }
-  if (only === undefined) {
-    const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
-    const others = hidesOthers() ? " /proc shows none of other users' processes here (hidepid)" : ''
-    throw new ActionError(`no process is called ${shown}: ${hint}${others}`)
-  }
-  const pids = found.map(({ pid }) => pid).join(', ')
-  throw new ActionError(
-    `more than one process is called ${shown} (pids ${pids}): name one by its pid or its pid file`,
-  )
-}
-
-function mayBeMeant(pid: number): boolean {
-  const user = process.geteuid?.() ?? 0
-  return user === 0 || sendersTo(pid).has(user)
+  const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
+  // Process 1 is root's in nearly every pid namespace.
+  const isHidden = visibleProcessOf(1) === undefined
+  const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
+  throw new ActionError(`no process ${called}: ${hint}${others}`)
 }
 
 /**
@@ -157,18 +134,18 @@ export function signalProcess(
 }
 
 const HINTS: ReadonlyMap<number, string> = new Map([
-  [constants.errno.ESRCH, 'it has ended'],
+  [constants.errno.ESRCH, 'has ended: start again with the pid of the new one, or name it by a pid file'],
   [
     constants.errno.EPERM,
-    "its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
+    "may not be signalled: its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
   ],
   [
     constants.errno.ENOSYS,
-    'Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
+    'was not signalled: Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
   ],
 ])
 
 function signalError(error: number, syscall: string, pid: number): InotifyError {
-  const hint = `process ${pid}: ${HINTS.get(-error) ?? 'the signal was not sent'}`
+  const hint = `process ${pid} ${HINTS.get(-error) ?? 'was not signalled'}`
   return new InotifyError({ errno: -error, syscall, hint })
 }

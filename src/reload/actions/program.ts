@@ -1,9 +1,10 @@
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { addAbortListener, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
-import { ActionError, Tail } from '../failure.ts'
+import { ActionError, OUTPUT_BYTES } from '../failure.ts'
+import type { Argv } from '../options.ts'
 import type { ActionContext } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
 import { killGroup } from './process_group.ts'
@@ -16,15 +17,17 @@ const LAST_WORDS = 200
  * {@link ActionError} with the end of its output. What is killed is killed with all of its group, and is gone by then.
  */
 export async function runProgram(
-  argv: readonly [string, ...string[]],
-  { limit, onChild, onOutput }: Omit<ActionContext, 'digest'>,
+  argv: Argv,
+  { signal, onChild, onOutput }: Omit<ActionContext, 'digest'>,
 ): Promise<void> {
-  limit.signal.throwIfAborted()
+  signal.throwIfAborted()
   const { child, pid, exited } = await start(argv, 'pipe')
   const closed = once(child, 'close').catch(() => {})
-  const output = new Tail()
+  let output = Buffer.alloc(0)
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (chunk: Buffer) => output.add(chunk))
+    child[name]?.on('data', (chunk: Buffer) => {
+      output = Buffer.concat([output, chunk]).subarray(-OUTPUT_BYTES)
+    })
     if (child[name] !== null) onOutput?.(child[name], name)
   }
   onChild?.(
@@ -32,33 +35,21 @@ export async function runProgram(
     exited.then(() => ''),
   )
 
-  const wasCut = await Promise.race([exited.then(() => false), limit.passed()])
+  const passed = new Promise<true>((resolve) => void addAbortListener(signal, () => resolve(true)))
+  const wasCut = await Promise.race([exited.then(() => false), passed])
   const how = wasCut ? await killGroup(pid, exited) : ''
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
   child.stdout?.destroy()
   child.stderr?.destroy()
-  const [file] = argv
-  if (wasCut) {
-    const why = limit.expired ? `timed out after ${limit.ms} ms` : 'was ended'
-    throw new ActionError(`${shown(file)} ${why}: ${how}`, output.toString())
-  }
-  if (child.exitCode !== 0) throw new ActionError(`${shown(file)}: ${await exited}`, output.toString())
+  const why = wasCut ? ` ${signal.reason.message}: ${how}` : `: ${await exited}`
+  if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + why, output.toString())
 }
 
-interface Started {
-  readonly child: ChildProcess
-  readonly pid: number
-  /** The way in which it has ended, once it has been waited for. */
-  readonly exited: Promise<string>
-}
-
-/** Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. */
-export async function start(
-  [file, ...args]: readonly [string, ...string[]],
-  out: 'pipe' | 'inherit',
-): Promise<Started> {
-  // Loaded here: it brings the network with it, which is not for those who came for the raw events.
-  const { spawn } = await import('node:child_process')
+/**
+ * Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. `exited` resolves with the way in which it has ended,
+ * once it has been waited for.
+ */
+export async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
   // detached: setsid(2), so that what it starts can be found by its group.
   const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
   const { pid } = child
