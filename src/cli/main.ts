@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
 import type { Command } from './shared/command.ts'
-import { CommandError } from './shared/ending.ts'
+import { CommandError, endLike } from './shared/ending.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
 
@@ -42,7 +42,8 @@ async function main([name, ...args]: string[]): Promise<number> {
       return 0
     }
     running = command
-    return await command.run(args, signal)
+    const ended = await command.run(args, signal)
+    return typeof ended === 'number' ? ended : endLike(ended)
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0
     if (error instanceof UsageError) {

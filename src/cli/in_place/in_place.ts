@@ -8,27 +8,17 @@ import { MirrorStatus } from '../mirror/mirror_status.ts'
 import { completed, lackingIn, startMirror } from '../mirror/start.ts'
 import { reportOnStderr } from '../service/report.ts'
 import { startService } from '../service/service.ts'
-import { type Ending, endLike } from '../shared/ending.ts'
+import type { Ending } from '../shared/ending.ts'
 import { passSignals } from '../shared/pass_signals.ts'
-import type { Reaper } from '../shared/reaper.ts'
 import { Entrant } from './enter.ts'
 
 /**
  * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
- * from the first complete pass on. This process stays outside, where SOURCE is what it was. Returns the exit code.
+ * from the first complete pass on. This process stays outside, where SOURCE is what it was.
  */
 export async function runInPlace(
   settings: MirrorArguments,
   command: readonly [string, ...string[]],
-  reaper: Reaper,
-): Promise<number> {
-  return endLike(await supervise(settings, command, reaper))
-}
-
-async function supervise(
-  settings: MirrorArguments,
-  command: readonly [string, ...string[]],
-  reaper: Reaper,
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
   const status = new MirrorStatus(settings.sources, settings.target)
@@ -41,7 +31,6 @@ async function supervise(
     workingDirectory: directoryWithin(directory),
     command,
   })
-  reaper.ours.add(entrant.child.pid as number)
   using _ = passSignals(entrant.child)
   const target = await entrant.covered()
   // A signal that was passed on may have ended the process before it became the command.

@@ -6,7 +6,7 @@ import { aborted } from '../shared/aborted.ts'
 import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { Reaper } from '../shared/reaper.ts'
+import { startReaper } from '../shared/reaper.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { overLimitText, reportMirror } from './mirror_report.ts'
 import { MirrorStatus } from './mirror_status.ts'
@@ -37,11 +37,9 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
   printsLog: true,
   async run(args, signal) {
     const settings = readMirrorArguments(args)
-    using reaper = Reaper.start()
+    using _ = startReaper()
     const { command } = settings
-    return command === undefined
-      ? await toTarget(settings, signal)
-      : await runInPlace(settings, command, reaper)
+    return command === undefined ? await toTarget(settings, signal) : await runInPlace(settings, command)
   },
 })
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { printable } from '../../errors.ts'
+import type { Ending } from './ending.ts'
 import { type Description, helpOf } from './help.ts'
 import { type Options, UsageError, type Values } from './option.ts'
 
@@ -9,8 +10,8 @@ export interface Command extends Description {
   readonly help: string
   /** True: the output is a log of the work, and not its purpose. The command goes on if nobody reads it. */
   printsLog?: true
-  /** Runs until it is done or the signal aborts, and returns the exit code. */
-  run(args: string[], signal: AbortSignal): Promise<number>
+  /** Runs until it is done or the signal aborts, and returns the exit code, or the end of the command in whose place it stands. */
+  run(args: string[], signal: AbortSignal): Promise<number | Ending>
 }
 
 /** A command, of which --help, the manual page and the completion come from one description. */

@@ -122,8 +122,8 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     // A link is watched as an entry of its directory.
     const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
     if (raw) {
-      const code = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
-      return code ?? watchRaw({ ...wanted, paths }, signal)
+      const ended = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
+      return ended ?? watchRaw({ ...wanted, paths }, signal)
     }
     const given = new GivenPaths(paths)
     const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))
