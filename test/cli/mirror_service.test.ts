@@ -198,7 +198,7 @@ test('not ready while the target cannot be written, and again when it can', asyn
     errors: [] as Error[],
   })
   const told: boolean[] = []
-  status.on('told', (ready) => told.push(ready))
+  status.onTold = () => told.push(status.unready === undefined)
   expect(status.unready).toBe('the first pass is not over')
   status.follow(mirrored as never)
   mirrored.errors = [new Error(`ENOSPC ${source}`)]
@@ -223,7 +223,7 @@ test('not ready from when an error is told, and not only when the pass is over',
   const status = new MirrorStatus([source], '/t')
   status.follow(mirrored)
   const told: boolean[] = []
-  status.on('told', (ready) => told.push(ready))
+  status.onTold = () => told.push(status.unready === undefined)
   renameSync(target, `${target}.away`)
   onTestFinished(() => rmSync(`${target}.away`, { recursive: true }))
   await mirrored.refresh()

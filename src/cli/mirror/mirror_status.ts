@@ -1,12 +1,13 @@
 import type { Mirror } from '../../mirror/mirror.ts'
 import type { Metrics } from '../service/metrics.ts'
-import { Status } from '../service/status.ts'
+import type { Status } from '../service/service.ts'
 import { lackingIn } from './start.ts'
 
 const STATES = ['mirroring', 'over-limit', 'source-lost', 'closed'] as const
 
 /** The state of a mirror, for probes and metrics. */
-export class MirrorStatus extends Status {
+export class MirrorStatus implements Status {
+  onTold?: () => void
   #mirror: Mirror | undefined
   readonly #sources: readonly string[]
   readonly #target: string
@@ -16,7 +17,6 @@ export class MirrorStatus extends Status {
   #changedAt = 0
 
   constructor(sources: readonly string[], target: string) {
-    super()
     this.#sources = sources
     this.#target = target
   }
@@ -24,25 +24,19 @@ export class MirrorStatus extends Status {
   /** The reason why readers should not rely on the target now; undefined: they can. */
   get unready(): string | undefined {
     const mirrored = this.#mirror
-    switch (mirrored?.state) {
-      case undefined:
-        return 'the first pass is not over'
-      case 'closed':
-        return 'it is ending'
-      case 'source-lost':
-        return `source-lost: ${mirrored?.reason}`
-      case 'over-limit':
-        // Links go on showing the source; the last version gets older and older.
-        if (mirrored?.isHeld) return `over-limit: ${mirrored.reason}`
-    }
-    return mirrored && (mirrored.errors[0]?.message ?? lackingIn(mirrored))
+    if (mirrored === undefined) return 'the first pass is not over'
+    const { state, reason, isHeld, errors } = mirrored
+    // Links go on showing a source that is over the limits; the last version gets older and older.
+    if (state === 'source-lost' || (state === 'over-limit' && isHeld)) return `${state}: ${reason}`
+    return errors[0]?.message ?? lackingIn(mirrored)
   }
 
   /** Called when the first pass is over. */
   follow(mirrored: Mirror): void {
     this.#mirror = mirrored
     this.#changedAt = Date.now()
-    mirrored.on('state', () => this.told())
+    const told = () => this.onTold?.()
+    mirrored.on('state', told)
     mirrored.on('update', () => {
       this.#updates++
       this.#changedAt = Date.now()
@@ -50,13 +44,13 @@ export class MirrorStatus extends Status {
     mirrored.on('error', () => {
       this.#errors++
       // The pass may be long in ending: of a target that has stopped answering, for one.
-      this.told()
+      told()
     })
-    mirrored.on('pass', () => this.told())
-    this.told()
+    mirrored.on('pass', told)
+    told()
   }
 
-  override metrics(): Metrics {
+  metrics(): Metrics {
     const target = this.#target
     const { state, skipped = [] } = this.#mirror ?? {}
     return {

@@ -1,16 +1,15 @@
 import type { ReloadFailure } from '../../reload/failure.ts'
 import type { Reloader } from '../../reload/reloader.ts'
 import type { Metrics } from '../service/metrics.ts'
-import { Status } from '../service/status.ts'
+import type { Status } from '../service/service.ts'
 
 const STAGES = ['validate', 'action'] as const
 
 /** The state of a reloader, for probes and metrics. */
-export class ReloadStatus extends Status {
+export class ReloadStatus implements Status {
   readonly #paths: readonly string[]
   #reloader: Reloader | undefined
   #isKnown = false
-  #isEnding = false
   #reloads = 0
   readonly #failures: Record<ReloadFailure['stage'], number> = { validate: 0, action: 0 }
   #errors = 0
@@ -18,13 +17,11 @@ export class ReloadStatus extends Status {
   #reloadedAt = 0
 
   constructor(paths: readonly string[]) {
-    super()
     this.#paths = paths
   }
 
   /** Returns why the present content is not in use, as far as is known; undefined if it is. */
-  override get unready(): string | undefined {
-    if (this.#isEnding) return 'it is ending'
+  get unready(): string | undefined {
     const { failing, trouble } = this.#reloader ?? {}
     if (trouble !== undefined) return trouble.message
     if (!this.#isKnown) return 'the first look is not over'
@@ -39,23 +36,16 @@ export class ReloadStatus extends Status {
     })
     reloader.on('failed', ({ stage }) => {
       this.#failures[stage]++
-      this.told()
     })
     reloader.on('error', () => {
       this.#errors++
-      this.told()
     })
     reloader.on('look', () => {
       this.#isKnown = true
-      this.told()
-    })
-    reloader.on('close', () => {
-      this.#isEnding = true
-      this.told()
     })
   }
 
-  override metrics(): Metrics {
+  metrics(): Metrics {
     const failing = this.#reloader?.failing
     const byStage = (value: (stage: (typeof STAGES)[number]) => number) =>
       STAGES.map((stage) => [{ stage }, value(stage)] as const)
