@@ -11,14 +11,14 @@ import { runProgram } from '../shared/run_program.ts'
 const DAY = 86_400_000
 
 /**
- * Runs `inotify-bridge watch` with these words under the supervisor of `inotify-bridge run`, if any of the places lies on a silent mount:
+ * Runs `inotify-bridge watch` with these arguments under the supervisor of `inotify-bridge run`, if any of the places lies on a silent mount:
  * the kernel then tells the watch of what others change as well. A warning says so where the supervisor cannot serve the watch.
  * Returns the watch's end; undefined if the watch needs no supervisor, or if there is none for this platform.
  *
  * @param places existing paths; for one that is not there no more is done
  */
 export async function watchSupervised(
-  words: readonly string[],
+  args: readonly string[],
   places: readonly string[],
   { backend, interval }: Pick<WatchOptions, 'backend' | 'interval'>,
 ): Promise<Ending | undefined> {
@@ -42,7 +42,8 @@ export async function watchSupervised(
   const command = [process.execPath, ...process.execArgv, process.argv[1] as string]
   // Taken into the options, which these would override.
   const { INOTIFY_BRIDGE_BACKEND: _, INOTIFY_BRIDGE_INTERVAL: __, ...env } = process.env
-  const watch = ['watch', '--backend=inotify', ...words]
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  const watch = ['watch', ...args.toSpliced(end, 0, '--backend=inotify')]
   return await runProgram(supervisor, [...options, '--', ...command, ...watch], env, (report) => {
     // A path with U+2028, which ends a line here, is in a report of another kind.
     createInterface({ input: report }).on('line', (line) => {
