@@ -5,6 +5,7 @@ import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
 import type { Command } from './shared/command.ts'
 import { CommandError, endLike } from './shared/ending.ts'
+import { helpOf } from './shared/help.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
 
@@ -38,7 +39,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   try {
     const command = await asked.load()
     if (options.includes('--help') || options.includes('-h')) {
-      process.stdout.write(command.help)
+      process.stdout.write(helpOf(name, command))
       return 0
     }
     running = command

@@ -1,10 +1,9 @@
 import { printable } from '../../errors.ts'
 import { runInPlace } from '../in_place/in_place.ts'
-import { report } from '../service/report.ts'
 import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
 import { startReaper } from '../shared/reaper.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
@@ -12,7 +11,7 @@ import { overLimitText, reportMirror } from './mirror_report.ts'
 import { MirrorStatus } from './mirror_status.ts'
 import { completed, startMirror } from './start.ts'
 
-export const mirrorCommand = defineCommand('mirror', {
+export const mirrorCommand: Command = {
   usage: ['[OPTIONS] SOURCE... TARGET', '[OPTIONS] SOURCE --in-place -- COMMAND ARG...'],
   about: `Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
@@ -41,7 +40,7 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
     const { command } = settings
     return command === undefined ? await toTarget(settings, signal) : await runInPlace(settings, command)
   },
-})
+}
 
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
   const { sources, target, options, once } = settings

@@ -1,7 +1,6 @@
 import type { Mirror } from '../../mirror/mirror.ts'
 import type { Summary } from '../../mirror/prepare.ts'
-import { listed, type Report } from '../service/report.ts'
-import { fieldsOf, tell } from '../shared/output.ts'
+import { fieldsOf, listed, type Report, tell } from '../shared/output.ts'
 import { lackingIn } from './start.ts'
 
 /**

@@ -8,9 +8,8 @@ import { followToDirectory } from '../../publish/draft/place.ts'
 import { publishKeys } from '../../publish/publish_directory.ts'
 import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
-import { report } from '../service/report.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
 import { type Input, readInput, readStdin } from './input.ts'
 import {
   PUBLISH_OPTIONS,
@@ -22,7 +21,7 @@ import {
 /** The time from a signal to the end, in ms. */
 const GRACE_MS = 1000
 
-export const publishCommand = defineCommand('publish', {
+export const publishCommand: Command = {
   usage: [
     '[OPTIONS] FILE DEST',
     '[OPTIONS] FILE... DIRECTORY',
@@ -62,7 +61,7 @@ content again writes nothing. DIRECTORY is made if it is missing. Modes are thos
     }
     return 0
   },
-})
+}
 
 /**
  * Ends soon after a signal. A publication takes a moment, but a mount that does not answer would hold the command for ever, and another

@@ -1,15 +1,14 @@
 import { Reloader } from '../../reload/reloader.ts'
-import { report } from '../service/report.ts'
 import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
 import { ours, startReaper } from '../shared/reaper.ts'
 import { RELOAD_OPTIONS, type ReloadArguments, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
 import { ReloadStatus } from './reload_status.ts'
 
-export const reloadCommand = defineCommand('reload', {
+export const reloadCommand: Command = {
   usage: [
     '[OPTIONS] PATH... --signal SIG (--pid N | --pid-file FILE | --process NAME)',
     '[OPTIONS] PATH... --http URL',
@@ -37,7 +36,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
     using _ = startReaper()
     return await (settings.once ? once : follow)(settings, signal)
   },
-})
+}
 
 async function follow(settings: ReloadArguments, signal: AbortSignal): Promise<number> {
   const { config } = settings

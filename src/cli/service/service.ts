@@ -1,8 +1,7 @@
-import { fieldsOf, tell } from '../shared/output.ts'
+import { fieldsOf, type Report, tell } from '../shared/output.ts'
 import { type Answer, type ListenAddress, listenAt } from './listen.ts'
 import { METRICS_TYPE, type Metrics, metricsText } from './metrics.ts'
 import { ReadyFile } from './ready_file.ts'
-import type { Report } from './report.ts'
 
 /** The state of a command, from before it begins until after it has ended, for probes and metrics. */
 export interface Status {

@@ -1,22 +1,15 @@
 import { parseArgs } from 'node:util'
 import { printable } from '../../errors.ts'
 import type { Ending } from './ending.ts'
-import { type Description, helpOf } from './help.ts'
+import type { Description } from './help.ts'
 import { type Options, UsageError, type Values } from './option.ts'
 
-/** One of the commands of `inotify-bridge`. */
+/** One of the commands of `inotify-bridge`, of which --help, the manual page and the completion come from one description. */
 export interface Command extends Description {
-  /** The text of --help. */
-  readonly help: string
   /** True: the output is a log of the work, and not its purpose. The command goes on if nobody reads it. */
   printsLog?: true
   /** Runs until it is done or the signal aborts, and returns the exit code, or the end of the command in whose place it stands. */
   run(args: string[], signal: AbortSignal): Promise<number | Ending>
-}
-
-/** A command, of which --help, the manual page and the completion come from one description. */
-export function defineCommand(name: string, command: Omit<Command, 'help'>): Command {
-  return { ...command, help: helpOf(name, command) }
 }
 
 /** A command line, read. */

@@ -12,7 +12,7 @@ import {
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import { defineCommand, parse, pick, requirePaths } from '../shared/command.ts'
+import { type Command, parse, pick, requirePaths } from '../shared/command.ts'
 import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
 import { type EventRow, PLAIN, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
@@ -97,7 +97,7 @@ const ELSEWHERE = {
 
 type WatchValues = Values<typeof OPTIONS>
 
-export const watchCommand = defineCommand('watch', {
+export const watchCommand: Command = {
   usage: ['[OPTIONS] PATH...'],
   about: `Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
 not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
@@ -116,7 +116,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
   ],
   async run(args, signal) {
     const { values, words: paths } = parse(args, OPTIONS, ELSEWHERE)
-    const { monitor = false, quiet = [], raw, timeout } = values
+    const { monitor = false, quiet = [], raw, timeout = 0 } = values
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const format = formatOf(values)
     const options = optionsOf(values)
@@ -142,7 +142,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     else if (ignores !== undefined) options.ignore = ignores
     return watchChanges({ ...wanted, paths: roots, options, given, filter, format }, signal)
   },
-})
+}
 
 function optionsOf(values: WatchValues): WatchOptions {
   return {
