@@ -16,7 +16,7 @@ ${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).j
 'inotify-bridge COMMAND --help' says more. --version (-v) prints the version.
 `
 
-async function main([name, ...args]: string[]): Promise<number> {
+async function main([name = '', ...args]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
     // By the package's own name: a bundle has package.json at another path.
     const { version } = createRequire(import.meta.url)('inotify-bridge/package.json') as { version: string }
@@ -27,9 +27,9 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  const asked = name === undefined ? undefined : COMMANDS.get(name)
-  if (name === undefined || asked === undefined) {
-    const complaint = name === undefined ? 'name a command' : `there is no command '${printable(name)}'`
+  const asked = COMMANDS.get(name)
+  if (asked === undefined) {
+    const complaint = name === '' ? 'name a command' : `there is no command '${printable(name)}'`
     process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
     return 2
   }

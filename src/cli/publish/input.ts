@@ -3,6 +3,7 @@ import { addAbortSignal } from 'node:stream'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { NEW_FILE_MODE } from '../../publish/arguments.ts'
 
 const CHUNK = 1024 * 1024
 
@@ -12,8 +13,9 @@ export const MAX_INPUT_BYTES = 64 * 1024 * 1024
 /** The content to publish. */
 export interface Input {
   readonly data: Buffer
-  /** The permission bits; undefined for input that is no file, such as a pipe. */
-  readonly mode: number | undefined
+  /** The permission bits of a new file, which gives nobody a right that the source does not give. */
+  readonly newMode: number
+  /** undefined for input that is no file, such as a pipe, whose permissions do not count. */
   readonly group: bigint | undefined
 }
 
@@ -93,8 +95,8 @@ function tooLarge(path: string): InotifyError {
 }
 
 function rightsOf(stat: Stat): Omit<Input, 'data'> {
-  if (!stat.isFile()) return { mode: undefined, group: undefined }
-  return { mode: Number(stat.mode & 0o777n), group: stat.gid }
+  if (!stat.isFile()) return { newMode: NEW_FILE_MODE, group: undefined }
+  return { newMode: NEW_FILE_MODE & Number(stat.mode), group: stat.gid }
 }
 
 function interrupted(what: string): Error {
