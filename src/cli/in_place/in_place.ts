@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { printable } from '../../errors.ts'
 import type { MirrorArguments } from '../mirror/mirror_options.ts'
 import { flagsOf, reportMirror } from '../mirror/mirror_report.ts'
-import { MirrorStatus } from '../mirror/mirror_status.ts'
+import { mirrorStatus } from '../mirror/mirror_status.ts'
 import { completed, startMirror } from '../mirror/start.ts'
 import { startService } from '../service/service.ts'
 import type { Ending } from '../shared/ending.ts'
@@ -20,7 +20,7 @@ export async function runInPlace(
   command: readonly [string, ...string[]],
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
-  const status = new MirrorStatus(settings.sources, settings.target)
+  const status = mirrorStatus(settings.sources, settings.target)
   await using service = await startService('mirror', settings, status, reportOnStderr)
 
   const size = sizeFor(settings.options.limits)

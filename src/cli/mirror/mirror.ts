@@ -8,7 +8,7 @@ import { reportProgress } from '../shared/progress.ts'
 import { startReaper } from '../shared/reaper.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { overLimitText, reportMirror } from './mirror_report.ts'
-import { MirrorStatus } from './mirror_status.ts'
+import { mirrorStatus } from './mirror_status.ts'
 import { completed, startMirror } from './start.ts'
 
 export const mirrorCommand: Command = {
@@ -44,7 +44,7 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
 
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
   const { sources, target, options, once } = settings
-  const status = new MirrorStatus(sources, target)
+  const status = mirrorStatus(sources, target)
   await using service = await startService('mirror', settings, status, report)
   const ended = aborted(signal)
   const first = firstPassOf(target)

@@ -6,7 +6,7 @@ import { report, tell } from '../shared/output.ts'
 import { ours, startReaper } from '../shared/reaper.ts'
 import { RELOAD_OPTIONS, type ReloadArguments, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
-import { ReloadStatus } from './reload_status.ts'
+import { reloadStatus } from './reload_status.ts'
 
 export const reloadCommand: Command = {
   usage: [
@@ -40,7 +40,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
 
 async function follow(settings: ReloadArguments, signal: AbortSignal): Promise<number> {
   const { config } = settings
-  const status = new ReloadStatus(config.paths)
+  const status = reloadStatus(config.paths)
   await using service = await startService('reload', settings, status, report)
   await using reloader = started(new Reloader(config))
   status.follow(reloader)
