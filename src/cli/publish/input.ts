@@ -19,31 +19,26 @@ export interface Input {
   readonly group: bigint | undefined
 }
 
-/** Reads all of stdin. Rejects when the signal aborts, as the input is incomplete then. */
-export async function readStdin(signal: AbortSignal): Promise<Input> {
-  try {
-    const stat = fstatSync(0, { bigint: true })
-    return await collect('stdin', stat, addAbortSignal(signal, process.stdin), true)
-  } catch (error) {
-    throw signal.aborted ? interrupted('stdin') : error
-  }
-}
-
 /**
- * Reads all of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: a thread of libuv's pool that waits for a
- * writer, or for a server, keeps the process from ending. Rejects when the signal aborts.
+ * Reads all of stdin ('-'), of a file, or of a FIFO (`<(...)` of a shell). Rejects when the signal aborts, as the input is incomplete then.
+ * A file is read by a thread that can be left behind: a thread of libuv's pool that waits for a writer, or for a server, keeps the process from ending.
  */
-export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
+export async function readInput(file: string, signal: AbortSignal): Promise<Input> {
   const calls = new SyscallThread()
   const end = () => calls.end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    const { fd, stat } = await calls.open(path, constants.O_RDONLY)
-    return await collect(path, stat, chunksOf(calls, fd), stat.isFIFO())
+    if (file === '-') {
+      const stat = fstatSync(0, { bigint: true })
+      return await collect('stdin', stat, addAbortSignal(signal, process.stdin), true)
+    }
+    const { fd, stat } = await calls.open(file, constants.O_RDONLY)
+    return await collect(file, stat, chunksOf(calls, fd), stat.isFIFO())
   } catch (error) {
-    if (signal.aborted) throw interrupted('its input')
+    const what = file === '-' ? 'stdin' : 'its input'
+    if (signal.aborted) throw new Error(`interrupted before ${what} had ended: nothing was published`)
     if (!(error instanceof CallError)) throw error
-    throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path })
+    throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path: file })
   } finally {
     signal.removeEventListener('abort', end)
     calls.end()
@@ -97,8 +92,4 @@ function tooLarge(path: string): InotifyError {
 function rightsOf(stat: Stat): Omit<Input, 'data'> {
   if (!stat.isFile()) return { newMode: NEW_FILE_MODE, group: undefined }
   return { newMode: NEW_FILE_MODE & Number(stat.mode), group: stat.gid }
-}
-
-function interrupted(what: string): Error {
-  return new Error(`interrupted before ${what} had ended: nothing was published`)
 }

@@ -9,7 +9,7 @@ import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
 import type { Command } from '../shared/command.ts'
 import { report, tell } from '../shared/output.ts'
-import { type Input, readInput, readStdin } from './input.ts'
+import { type Input, readInput } from './input.ts'
 import {
   PUBLISH_OPTIONS,
   type PublishArguments,
@@ -103,9 +103,7 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
 /** Reads files, each under its own name. */
 async function readAll(files: readonly string[], signal: AbortSignal): Promise<Array<[string, Input]>> {
   const read: Array<[string, Input]> = []
-  for (const file of files) {
-    read.push([basename(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
-  }
+  for (const file of files) read.push([basename(file), await readInput(file, signal)])
   return read
 }
 
