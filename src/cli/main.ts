@@ -4,7 +4,8 @@ import { constants } from 'node:os'
 import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
 import type { Command } from './shared/command.ts'
-import { CommandError } from './shared/ending.ts'
+import { CommandError, endLike } from './shared/ending.ts'
+import { helpOf } from './shared/help.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
 
@@ -15,7 +16,7 @@ ${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).j
 'inotify-bridge COMMAND --help' says more. --version (-v) prints the version.
 `
 
-async function main([name, ...args]: string[]): Promise<number> {
+async function main([name = '', ...args]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
     // By the package's own name: a bundle has package.json at another path.
     const { version } = createRequire(import.meta.url)('inotify-bridge/package.json') as { version: string }
@@ -26,9 +27,9 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  const asked = name === undefined ? undefined : COMMANDS.get(name)
-  if (name === undefined || asked === undefined) {
-    const complaint = name === undefined ? 'name a command' : `there is no command '${printable(name)}'`
+  const asked = COMMANDS.get(name)
+  if (asked === undefined) {
+    const complaint = name === '' ? 'name a command' : `there is no command '${printable(name)}'`
     process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
     return 2
   }
@@ -38,11 +39,12 @@ async function main([name, ...args]: string[]): Promise<number> {
   try {
     const command = await asked.load()
     if (options.includes('--help') || options.includes('-h')) {
-      process.stdout.write(command.help)
+      process.stdout.write(helpOf(name, command))
       return 0
     }
     running = command
-    return await command.run(args, signal)
+    const ended = await command.run(args, signal)
+    return typeof ended === 'number' ? ended : endLike(ended)
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0
     if (error instanceof UsageError) {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { helpOf } from '../../src/cli/shared/help.ts'
 import { expectRightUsage, ownCommandsIn } from '../docs/command_lines.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Run } from './command.ts'
@@ -26,9 +27,10 @@ const commands = await Promise.all(
 test.each(commands)(
   '$name --help has each option, and three lines of examples',
   async ({ name, command }) => {
+    const help = helpOf(name, command)
     for (const [option, { argument = '' }] of Object.entries(command.options))
-      expect(command.help).toContain(`--${option}${argument && ` ${argument}`}  `)
-    const [, examples = ''] = command.help.split('\nExamples:\n')
+      expect(help).toContain(`--${option}${argument && ` ${argument}`}  `)
+    const [, examples = ''] = help.split('\nExamples:\n')
     expect(examples.trim().split('\n')).toHaveLength(3)
     for (const line of examples.trim().split('\n')) expect(line).toContain(name)
     // A redirection is the shell's, and npx and node come to the same.
@@ -37,7 +39,7 @@ test.each(commands)(
         line.replace(/ >.*|.*npx |.*(?=node )/, '').replace(/node \S+cli.js/, 'inotify-bridge'),
       ))
         await expectRightUsage(words)
-    for (const line of command.help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(142)
+    for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(142)
   },
 )
 

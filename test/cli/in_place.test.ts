@@ -215,7 +215,7 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     }).ended()
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(
-      /^inotify-bridge mirror: .* has 3000000 bytes, at most 10, .*: raise --max-bytes\n$/,
+      /^inotify-bridge mirror: .* is not complete, .*: over-limit: 3000000 bytes, at most 10: raise --max-bytes\n$/,
     )
   })
 

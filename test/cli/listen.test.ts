@@ -4,7 +4,7 @@ import { Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { MirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
+import { mirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
 import { Connections, mostConnections } from '../../src/cli/service/connections.ts'
 import { listenAt } from '../../src/cli/service/listen.ts'
 import { startService } from '../../src/cli/service/service.ts'
@@ -218,7 +218,7 @@ test('an error of the server after its start is said, once, and is no exception'
   const listen = { host: '127.0.0.1', port: 0 }
   const reported: object[] = []
   const report = (_: string, fields: object) => void reported.push(fields)
-  await using _ = await startService('mirror', { listen }, new MirrorStatus([], ''), report)
+  await using _ = await startService('mirror', { listen }, mirrorStatus([], ''), report)
   const [server] = servers.mock.contexts as Server[]
   for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
   expect(written.mock.calls).toEqual([

@@ -14,7 +14,7 @@ import {
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { MirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
+import { mirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
 import { metricsText } from '../../src/cli/service/metrics.ts'
 import { IN_DELETE, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
@@ -190,7 +190,7 @@ test('--listen: alive, ready, and metrics that count', async () => {
 test('not ready while the target cannot be written, and again when it can', async () => {
   const { source } = directories()
   // Stands in for the mirror: a target that fails is made in test/mirror/mounts.test.ts.
-  const status = new MirrorStatus([source], '/t')
+  const status = mirrorStatus([source], '/t')
   const { EventEmitter } = await import('node:events')
   const mirrored = Object.assign(new EventEmitter(), {
     state: 'mirroring',
@@ -198,7 +198,7 @@ test('not ready while the target cannot be written, and again when it can', asyn
     errors: [] as Error[],
   })
   const told: boolean[] = []
-  status.on('told', (ready) => told.push(ready))
+  status.onTold = () => told.push(status.unready === undefined)
   expect(status.unready).toBe('the first pass is not over')
   status.follow(mirrored as never)
   mirrored.errors = [new Error(`ENOSPC ${source}`)]
@@ -220,10 +220,10 @@ test('not ready from when an error is told, and not only when the pass is over',
   const { source, target } = directories()
   writeFileSync(join(source, 'a'), '1')
   await using mirrored = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  const status = new MirrorStatus([source], '/t')
+  const status = mirrorStatus([source], '/t')
   status.follow(mirrored)
   const told: boolean[] = []
-  status.on('told', (ready) => told.push(ready))
+  status.onTold = () => told.push(status.unready === undefined)
   renameSync(target, `${target}.away`)
   onTestFinished(() => rmSync(`${target}.away`, { recursive: true }))
   await mirrored.refresh()
@@ -247,7 +247,7 @@ test('a port that is taken: one line, and nothing is mirrored', async () => {
 })
 
 test('each metric has HELP and TYPE once, and labels are escaped', () => {
-  const text = metricsText('mirror', new MirrorStatus(['/a"b', '/c\\d\ne'], '/t').metrics())
+  const text = metricsText('mirror', mirrorStatus(['/a"b', '/c\\d\ne'], '/t').metrics())
   const names = [...text.matchAll(/^# TYPE (\S+) (gauge|counter)$/gm)].map(([, name]) => name)
   expect([...text.matchAll(/^# HELP (\S+) .+$/gm)].map(([, name]) => name)).toEqual(names)
   expect(new Set(names).size).toBe(names.length)

@@ -2,26 +2,22 @@ import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReadyFile } from '../../src/cli/service/ready_file.ts'
-import { startService } from '../../src/cli/service/service.ts'
-import { Status } from '../../src/cli/service/status.ts'
+import { type Status, startService } from '../../src/cli/service/service.ts'
 import { scratch } from '../support/scratch.ts'
 
 /** A status that says what a test has it say. */
-class Said extends Status {
+class Said implements Status {
   unready: string | undefined
+  onTold?: () => void
   metrics = () => ({})
-  say(unready?: string): void {
-    this.unready = unready
-    this.told()
-  }
 }
 
 test('one that another has laid does not stay while the command is not ready', () => {
   const ready = join(scratch(), 'ready')
-  using file = new ReadyFile(ready)
+  using file = new ReadyFile(ready, () => false)
   for (let n = 0; n < 3; n++) {
     writeFileSync(ready, 'forged')
-    file.set(false)
+    file.check()
     expect(existsSync(ready)).toBe(false)
   }
 })
@@ -40,7 +36,7 @@ test('the end of a run leaves alone what its successor has put there meanwhile',
   const start = async () => {
     const status = new Said()
     const service = await startService('mirror', { readyFile }, status, () => {})
-    status.say()
+    status.onTold?.()
     onTestFinished(() => service[Symbol.asyncDispose]())
     return service
   }
@@ -60,8 +56,7 @@ test.skipIf(process.geteuid?.() !== 0)(
     for (const name of theirs) writeFileSync(join(directory, name), '')
     process.seteuid?.(65534)
     try {
-      using file = new ReadyFile(join(directory, 'ready'))
-      file.set(true)
+      using _ = new ReadyFile(join(directory, 'ready'), () => true)
       expect(readdirSync(directory).sort()).toEqual([...theirs, 'ready'].sort())
     } finally {
       process.seteuid?.(0)

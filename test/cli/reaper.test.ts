@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Reaper } from '../../src/cli/shared/reaper.ts'
+import { ours, startReaper } from '../../src/cli/shared/reaper.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
@@ -26,21 +26,21 @@ function processes(children: number[], ended: number[]) {
 test('process 1 waits for all orphans that have ended, and for none that Node has started', () => {
   const ended = [2, 3, 5]
   const system = processes([2, 3, 4, 5], ended)
-  using reaper = Reaper.start(system, 1)
+  using _ = startReaper(system, 1)
   expect(system.waitedFor, 'those from before an exec').toEqual([2, 3, 5])
   ended.push(4)
-  const ours = processes([7, 8], [7, 8])
-  reaper.reap()
+  process.emit('SIGCHLD', 'SIGCHLD')
   expect(system.waitedFor).toEqual([2, 3, 5, 4])
-  using other = Reaper.start({ ...ours, children: () => [] }, 1)
-  other.ours.add(7)
-  other.reap()
-  expect(ours.waitedFor).toEqual([])
+  const others = processes([7, 8], [7, 8])
+  ours.add(7)
+  using __ = startReaper(others, 1)
+  ours.delete(7)
+  expect(others.waitedFor).toEqual([8])
 })
 
 test('nobody else does', () => {
   const system = processes([2], [2])
-  using _ = Reaper.start(system, 2)
+  using _ = startReaper(system, 2)
   expect(system.waitedFor).toEqual([])
 })
 

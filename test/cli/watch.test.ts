@@ -50,7 +50,6 @@ describe('what is printed', () => {
     const escaped = 'a\\nb\\x1b[31m\\x9b\\\\,"'
     for (const [args, expected] of [
       [[], `./ CREATE,ISDIR ${escaped}\n`],
-      [['--csv'], `./,"CREATE,ISDIR","${escaped.replaceAll('"', '""')}"\n`],
       [['--format', '%w%f'], `./${escaped}\n`],
       [['--format', '%w%f%0', '--no-newline'], `./${name}\0`],
     ] as const) {
@@ -83,23 +82,6 @@ describe('what is printed', () => {
 })
 
 describe('what is watched', () => {
-  test('paths from stdin, and none that is left out', async () => {
-    const work = scratch()
-    for (const name of ['a', 'b']) mkdirSync(join(work, name))
-    const options = { cwd: work, input: 'a\n@b/hidden\n\nb\n' }
-    const run = await Run.watching(['-m', '--fromfile', '-'], options)
-    for (const name of ['b/hidden', 'a/1', 'b/2']) mkdirSync(join(work, name))
-    await run.until('stdout', /CREATE,ISDIR 2/)
-    expect(run.stdout).toBe('a/ CREATE,ISDIR 1\nb/ CREATE,ISDIR 2\n')
-  })
-
-  test('Ctrl-C is clean while the paths are read', async () => {
-    const run = new Run(['watch', '--fromfile', '-'], { input: null })
-    await run.write('@/no/such\n'.repeat(200_000))
-    run.kill('SIGINT')
-    expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
-  })
-
   test('--exclude is not looked at: watch() ignores it', async () => {
     const work = scratch()
     for (const name of ['old', 'a.tmp']) writeFileSync(join(work, name), '')
@@ -208,7 +190,7 @@ describe.runIf(canScript)('on a terminal (where script(1) is installed)', () => 
     const names = Array.from({ length: 2000 }, (_, i) => join(work, String(i)))
     for (const name of names) mkdirSync(name)
     writeFileSync(join(work, 'list'), names.join('\n'))
-    const command = `stty cols 30; exec ${process.execPath} ${MAIN} watch -m ${args} --fromfile ${work}/list`
+    const command = `stty cols 30; exec ${process.execPath} ${MAIN} watch -m ${args} $(cat ${work}/list)`
     const terminal = new Program('script', ['-qefc', command, '/dev/null'])
     const prod = setInterval(() => {
       for (const name of ['0', '1999']) mkdirSync(join(work, name, String(process.hrtime.bigint())))
@@ -246,6 +228,6 @@ test('no progress where stderr is no terminal', async () => {
   const work = scratch('/dev/shm')
   const names = Array.from({ length: 1000 }, (_, i) => String(i))
   for (const name of names) mkdirSync(join(work, name))
-  const run = await Run.watching(['--fromfile', '-'], { cwd: work, input: names.join('\n') })
+  const run = await Run.watching(names, { cwd: work })
   expect(run.stderr).not.toMatch(/setting up|\r/)
 })

@@ -4,6 +4,7 @@ import { diagnoseCommand } from '../../src/cli/diagnose/diagnose.ts'
 import { mirrorCommand } from '../../src/cli/mirror/mirror.ts'
 import { publishCommand } from '../../src/cli/publish/publish.ts'
 import { reloadCommand } from '../../src/cli/reload/reload.ts'
+import { helpOf } from '../../src/cli/shared/help.ts'
 import { watchCommand } from '../../src/cli/watch/watch.ts'
 import { textOf } from './pages.ts'
 
@@ -26,17 +27,15 @@ test.each([
   ['publish', publishCommand],
   ['reload', reloadCommand],
   ['diagnose', diagnoseCommand],
-])(
-  'the table of `inotify-bridge %s` has the flags that its --help lists, and no others',
-  (name, { help }) => {
-    const flagsIn = (text: string) => text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
-    const rows = tableAfter(`\n## ${name}\n`)
-    // Options begin a line of --help, alone or with others, and their text follows some columns to the right.
-    const listed = (help.match(/^ +(?:-\w, )?--[a-z].*?(?= {2}|$)(?: {3}--\S+)*/gm) ?? []).flatMap(flagsIn)
-    expect(listed.length).toBeGreaterThan(1)
-    const named = rows.flatMap(({ first, others }) => flagsIn(`${first} ${others}`))
-    // --help itself is described once, for all commands.
-    expect(listed.filter((flag) => flag !== '--help' && !named.includes(flag))).toEqual([])
-    expect(rows.flatMap(({ first }) => flagsIn(first)).filter((flag) => !listed.includes(flag))).toEqual([])
-  },
-)
+])('the table of `inotify-bridge %s` has the flags that its --help lists, and no others', (name, command) => {
+  const help = helpOf(name, command)
+  const flagsIn = (text: string) => text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
+  const rows = tableAfter(`\n## ${name}\n`)
+  // Options begin a line of --help, alone or with others, and their text follows some columns to the right.
+  const listed = (help.match(/^ +(?:-\w, )?--[a-z].*?(?= {2}|$)(?: {3}--\S+)*/gm) ?? []).flatMap(flagsIn)
+  expect(listed.length).toBeGreaterThan(1)
+  const named = rows.flatMap(({ first, others }) => flagsIn(`${first} ${others}`))
+  // --help itself is described once, for all commands.
+  expect(listed.filter((flag) => flag !== '--help' && !named.includes(flag))).toEqual([])
+  expect(rows.flatMap(({ first }) => flagsIn(first)).filter((flag) => !listed.includes(flag))).toEqual([])
+})

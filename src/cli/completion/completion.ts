@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineCommand, parse } from '../shared/command.ts'
+import { type Command, parse } from '../shared/command.ts'
 import { oneOf, UsageError } from '../shared/option.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-export const completionCommand = defineCommand('completion', {
+export const completionCommand: Command = {
   usage: [SHELLS.join(' | ')],
   about: 'Prints a script by which the shell completes the commands and their options, and paths.',
   options: {},
@@ -23,4 +23,4 @@ export const completionCommand = defineCommand('completion', {
     process.stdout.write(readFileSync(join(import.meta.dirname, 'completions', shell)))
     return 0
   },
-})
+}

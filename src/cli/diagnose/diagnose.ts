@@ -1,9 +1,9 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import { SCRATCH } from '../../mounts/diagnosis/probe.ts'
 import { checkRename, type End } from '../../mounts/diagnosis/rename_check.ts'
-import { defineCommand, parse, requirePaths } from '../shared/command.ts'
+import { type Command, parse, requirePaths } from '../shared/command.ts'
 import { flag } from '../shared/option.ts'
-import { printJson, printStyled, tell } from '../shared/output.ts'
+import { jsonLine, printsObjects, printText, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
 import { examine, probe } from './examiner.ts'
 import { type Paper, paperOf } from './page.ts'
@@ -16,7 +16,7 @@ const OPTIONS = {
   json: flag('an object a line; of two paths a third one, the move'),
 } as const
 
-export const diagnoseCommand = defineCommand('diagnose', {
+export const diagnoseCommand: Command = {
   usage: ['[OPTIONS] PATH...'],
   about: `Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
 (local) and those made elsewhere (remote) are delivered, whether it is a single-file mount (subPath) that no update reaches,
@@ -38,7 +38,7 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
   async run(args) {
     const { values, words: paths } = parse(args, OPTIONS)
     requirePaths(paths)
-    const show = printer(values.json === true)
+    const show = printer()
     const found: Examination[] = []
     for (const path of paths) {
       const answer = await examine(path)
@@ -66,19 +66,19 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
     return isBad || found.length < paths.length ? 1 : 0
   },
-})
+}
 
 function endOf({ diagnosis: { path }, route, directory }: Examination): End {
   return { path, route, directory }
 }
 
 /** Returns what prints a finding: as an object, or as lines with an empty one between two findings. */
-function printer(json: boolean): (found: object, linesOn: (paper: Paper) => string[]) => void {
+function printer(): (found: object, linesOn: (paper: Paper) => string[]) => void {
   const paper = paperOf(process.stdout)
-  let isFirst = true
+  let between = ''
   return (found, linesOn) => {
-    if (json) return printJson(found)
-    printStyled(isFirst ? linesOn(paper) : ['', ...linesOn(paper)])
-    isFirst = false
+    // All text from outside is escaped in the lines; the colours are ours.
+    printText(printsObjects() ? jsonLine(found) : `${between}${linesOn(paper).join('\n')}\n`)
+    between = '\n'
   }
 }

@@ -1,9 +1,9 @@
-import { defineCommand, parse } from '../shared/command.ts'
+import { type Command, parse } from '../shared/command.ts'
 import { CommandError } from '../shared/ending.ts'
 import { UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
-export const execCommand = defineCommand('exec', {
+export const execCommand: Command = {
   usage: ['-- COMMAND [ARG...]'],
   about: `Runs COMMAND so that each program of Node in it hears of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p): for
 hot reload in a container or a virtual machine. The programs need no change and no setting.
@@ -34,7 +34,7 @@ Exit code: COMMAND's, 127 if it is not found, 126 if it cannot be executed; 2 wr
       throw error
     }
   },
-})
+}
 
 /** Throws UsageError. */
 export function readExecArguments(args: string[]): [program: string, ...rest: string[]] {

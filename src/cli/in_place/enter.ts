@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, readFileSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { findEnter } from '../../addon.ts'
 import { describeErrno, messageOf, printable } from '../../errors.ts'
@@ -28,6 +29,7 @@ export class Entrant implements AsyncDisposable {
   readonly ended: Promise<Ending>
   readonly #request: EnterRequest
   readonly #socket: Duplex
+  readonly #lines: AsyncIterator<string>
   #root: FileHandle | undefined
 
   private constructor(child: ChildProcess, request: EnterRequest) {
@@ -35,8 +37,10 @@ export class Entrant implements AsyncDisposable {
     this.ended = endOf(child)
     this.#request = request
     this.#socket = child.stdio[3] as Duplex
+    const lines = createInterface({ input: this.#socket })
+    this.#lines = lines[Symbol.asyncIterator]()
     // A write to a process that has ended fails: its exit status tells more.
-    this.#socket.on('error', () => {})
+    this.#socket.on('error', () => lines.close())
   }
 
   static async start(request: EnterRequest): Promise<Entrant> {
@@ -69,10 +73,10 @@ export class Entrant implements AsyncDisposable {
    * was ended before. Rejects with one line that says what the kernel or a policy forbids.
    */
   async covered(): Promise<string | undefined> {
-    let [word, ...rest] = await nextLine(this.#socket)
+    let [word, ...rest] = await this.#answer()
     if (word === 'map') {
       this.#socket.write(Uint8Array.of(mapIds(this.child.pid as number)))
-      ;[word, ...rest] = await nextLine(this.#socket)
+      ;[word, ...rest] = await this.#answer()
     }
     if (word === undefined) return undefined
     if (word !== 'ready') throw failure(this.#request, rest)
@@ -85,7 +89,7 @@ export class Entrant implements AsyncDisposable {
   async go(): Promise<void> {
     this.#socket.write('\n')
     // On success no line comes: execve(2) closes the other end.
-    const [word, ...rest] = await nextLine(this.#socket)
+    const [word, ...rest] = await this.#answer()
     if (word !== undefined) throw failure(this.#request, rest)
   }
 
@@ -94,6 +98,12 @@ export class Entrant implements AsyncDisposable {
     this.#socket.destroy()
     await this.ended
     await this.#root?.close()
+  }
+
+  /** Returns the words of the process's next line; none at the end. */
+  async #answer(): Promise<string[]> {
+    const { value } = await this.#lines.next()
+    return value?.split(' ') ?? []
   }
 }
 
@@ -117,24 +127,6 @@ function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
   } catch {
     return false
   }
-}
-
-/** Returns the words of the next line; none at the end. */
-async function nextLine(socket: Duplex): Promise<string[]> {
-  let text = ''
-  return await new Promise((resolve) => {
-    const finish = () => {
-      socket.off('data', onData).off('close', finish).pause()
-      resolve(text.split('\n')[0]?.split(' ').filter(Boolean) ?? [])
-    }
-    const onData = (data: Buffer) => {
-      text += data
-      if (text.includes('\n')) finish()
-    }
-    // A paused stream must also be resumed: a listener alone does not resume it.
-    socket.on('data', onData).on('close', finish).resume()
-    if (socket.closed) finish()
-  })
 }
 
 function failure(

@@ -1,37 +1,26 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { printable } from '../../errors.ts'
-import type { Mirror } from '../../mirror/mirror.ts'
 import type { MirrorArguments } from '../mirror/mirror_options.ts'
 import { flagsOf, reportMirror } from '../mirror/mirror_report.ts'
-import { MirrorStatus } from '../mirror/mirror_status.ts'
-import { completed, lackingIn, startMirror } from '../mirror/start.ts'
-import { reportOnStderr } from '../service/report.ts'
+import { mirrorStatus } from '../mirror/mirror_status.ts'
+import { completed, startMirror } from '../mirror/start.ts'
 import { startService } from '../service/service.ts'
-import { type Ending, endLike } from '../shared/ending.ts'
+import type { Ending } from '../shared/ending.ts'
+import { reportOnStderr } from '../shared/output.ts'
 import { passSignals } from '../shared/pass_signals.ts'
-import type { Reaper } from '../shared/reaper.ts'
 import { Entrant } from './enter.ts'
 
 /**
  * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
- * from the first complete pass on. This process stays outside, where SOURCE is what it was. Returns the exit code.
+ * from the first complete pass on. This process stays outside, where SOURCE is what it was.
  */
 export async function runInPlace(
   settings: MirrorArguments,
   command: readonly [string, ...string[]],
-  reaper: Reaper,
-): Promise<number> {
-  return endLike(await supervise(settings, command, reaper))
-}
-
-async function supervise(
-  settings: MirrorArguments,
-  command: readonly [string, ...string[]],
-  reaper: Reaper,
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
-  const status = new MirrorStatus(settings.sources, settings.target)
+  const status = mirrorStatus(settings.sources, settings.target)
   await using service = await startService('mirror', settings, status, reportOnStderr)
 
   const size = sizeFor(settings.options.limits)
@@ -41,7 +30,6 @@ async function supervise(
     workingDirectory: directoryWithin(directory),
     command,
   })
-  reaper.ours.add(entrant.child.pid as number)
   using _ = passSignals(entrant.child)
   const target = await entrant.covered()
   // A signal that was passed on may have ended the process before it became the command.
@@ -51,10 +39,15 @@ async function supervise(
   try {
     await completed(mirrored, entrant.ended)
     if (entrant.hasEnded) return await entrant.ended
-    const why = whyNotComplete(mirrored, directory)
-    if (why !== undefined) throw new Error(why)
-    reportMirror(mirrored, reportOnStderr, (text) => text.replaceAll(target, directory))
+    const asKnown = (text: string) => text.replaceAll(target, directory)
     status.follow(mirrored)
+    const { unready } = status
+    if (unready !== undefined) {
+      const flags = flagsOf(unready)
+      const why = asKnown(unready) + (flags && `: raise ${flags}`)
+      throw new Error(`'${printable(directory)}' is not complete, and the command is not started: ${why}`)
+    }
+    reportMirror(mirrored, reportOnStderr, asKnown)
     await entrant.go()
     return await entrant.ended
   } finally {
@@ -62,22 +55,6 @@ async function supervise(
     // Programs that the command has left running in its namespace go on reading; else all goes with the namespace.
     await mirrored.close({ keep: true })
   }
-}
-
-function whyNotComplete(mirrored: Mirror, directory: string): string | undefined {
-  const shown = `'${printable(directory)}'`
-  const { state, reason } = mirrored
-  if (state === 'over-limit') {
-    const flags = flagsOf(reason)
-    return `${shown} has ${reason}, and nothing could be shown in its place${flags && `: raise ${flags}`}`
-  }
-  if (state !== 'mirroring')
-    return `${shown} was lost while it was copied: start again when it can be reached`
-  const lacking = lackingIn(mirrored)
-  return (
-    lacking &&
-    `${shown} cannot be copied completely, and the command would not find what is missing; ${lacking}`
-  )
 }
 
 /** Returns the absolute path without links: the mirror is mounted over this very directory. */

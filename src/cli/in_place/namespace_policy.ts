@@ -32,15 +32,17 @@ function reason(call: string, code: string, read: Read): string {
   }
   if (call === 'unshare(CLONE_NEWNS)')
     return code === 'ENOSPC'
-      ? `a mount namespace cannot be had: user.max_mnt_namespaces is ${value(read, '/proc/sys/user/max_mnt_namespaces')}`
+      ? `a mount namespace cannot be had: user.max_mnt_namespaces is ${read('/proc/sys/user/max_mnt_namespaces')?.trim() ?? 'not known'}`
       : `a mount namespace cannot be had${policies(read)}`
   if (call === 'mount(MS_SLAVE)')
     return code === 'EINVAL'
       ? "the root directory is no mount point, as in a chroot: the namespace cannot be kept from changing others' mounts"
       : `mounting is not allowed here${policies(read)}`
   const without = 'there is no CAP_SYS_ADMIN, and a user namespace, which would do, cannot be had'
-  // user_namespaces(7): a process that maps user 0 of the outer namespace must have had CAP_SETFCAP there.
-  if (call === 'uid_map' && effective(read, 31) === false && user(read) === '0')
+  const status = read('/proc/self/status') ?? ''
+  // user_namespaces(7): a process that maps user 0 of the outer namespace must have had CAP_SETFCAP there, which is bit 31.
+  const lacksIt = /^CapEff:\s*[0-9a-f]*[0-7][0-9a-f]{7}$/m.test(status)
+  if (call === 'uid_map' && lacksIt && /^Uid:\s*\d+\s+0\s/m.test(status))
     return `${without}: user 0 without CAP_SETFCAP cannot be mapped (run as another user)`
   return `${without}${policies(read)}`
 }
@@ -55,20 +57,6 @@ function policies(read: Read): string {
   if (confined && confined !== 'unconfined')
     found.push(`the security module confines this process as ${confined}`)
   return found.length === 0 ? ' (by a policy of the system)' : `: ${found.join(', and ')}`
-}
-
-function value(read: Read, path: string): string {
-  return read(path)?.trim() ?? 'not known'
-}
-
-function user(read: Read): string | undefined {
-  return /^Uid:\s*\d+\s+(\d+)/m.exec(read('/proc/self/status') ?? '')?.[1]
-}
-
-/** Returns true if this process has a capability; undefined if that is not known. */
-function effective(read: Read, capability: number): boolean | undefined {
-  const [, mask] = /^CapEff:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status') ?? '') ?? []
-  return mask === undefined ? undefined : ((BigInt(`0x${mask}`) >> BigInt(capability)) & 1n) === 1n
 }
 
 function readProc(path: string): string | undefined {

@@ -1,18 +1,17 @@
 import { printable } from '../../errors.ts'
 import { runInPlace } from '../in_place/in_place.ts'
-import { report } from '../service/report.ts'
 import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { Reaper } from '../shared/reaper.ts'
+import { startReaper } from '../shared/reaper.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { overLimitText, reportMirror } from './mirror_report.ts'
-import { MirrorStatus } from './mirror_status.ts'
+import { mirrorStatus } from './mirror_status.ts'
 import { completed, startMirror } from './start.ts'
 
-export const mirrorCommand = defineCommand('mirror', {
+export const mirrorCommand: Command = {
   usage: ['[OPTIONS] SOURCE... TARGET', '[OPTIONS] SOURCE --in-place -- COMMAND ARG...'],
   about: `Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
@@ -37,17 +36,15 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
   printsLog: true,
   async run(args, signal) {
     const settings = readMirrorArguments(args)
-    using reaper = Reaper.start()
+    using _ = startReaper()
     const { command } = settings
-    return command === undefined
-      ? await toTarget(settings, signal)
-      : await runInPlace(settings, command, reaper)
+    return command === undefined ? await toTarget(settings, signal) : await runInPlace(settings, command)
   },
-})
+}
 
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
   const { sources, target, options, once } = settings
-  const status = new MirrorStatus(sources, target)
+  const status = mirrorStatus(sources, target)
   await using service = await startService('mirror', settings, status, report)
   const ended = aborted(signal)
   const first = firstPassOf(target)

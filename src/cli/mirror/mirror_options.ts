@@ -6,21 +6,14 @@ import { flag, JSON_OPTION, oneOf, option, path, UsageError, whole } from '../sh
 /** The parsed command line of `inotify-bridge mirror`. */
 export type MirrorArguments = ReturnType<typeof readMirrorArguments>
 
+const COUNT = whole(0, Number.MAX_SAFE_INTEGER)
 const WITH_ONCE = { without: { once: 'which ends after the first pass' } }
 
 export const MIRROR_OPTIONS = {
   interval: option('MS', 'between two looks at the source; 250', whole(1)),
   quiet: option('MS', 'for which a file outside ..data must hold still before it is copied; 100', whole(0)),
-  'max-files': option(
-    'N',
-    'regular files that are copied of a SOURCE, at most; 1024',
-    whole(0, Number.MAX_SAFE_INTEGER),
-  ),
-  'max-bytes': option(
-    'N',
-    'bytes in them, and in the texts of symlinks, at most; 16777216',
-    whole(0, Number.MAX_SAFE_INTEGER),
-  ),
+  'max-files': option('N', 'regular files that are copied of a SOURCE, at most; 1024', COUNT),
+  'max-bytes': option('N', 'bytes in them, and in the texts of symlinks, at most; 16777216', COUNT),
   'over-limit': option(
     'MODE',
     "link (TARGET's files become links to the source's) or hold (the last good version stays); by default hold if there is anything in the source that is skipped, else link",

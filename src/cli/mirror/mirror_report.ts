@@ -1,7 +1,7 @@
 import type { Mirror } from '../../mirror/mirror.ts'
+import type { Skipped } from '../../mirror/plan/tree.ts'
 import type { Summary } from '../../mirror/prepare.ts'
-import { listed, type Report } from '../service/report.ts'
-import { fieldsOf, tell } from '../shared/output.ts'
+import { fieldsOf, listed, type Report, tell } from '../shared/output.ts'
 import { lackingIn } from './start.ts'
 
 /**
@@ -24,15 +24,14 @@ export function reportMirror(
   const first =
     state === 'mirroring' ? `${summaryText(summary)}; ${lackingIn(mirrored) ?? 'ready'}` : stateText()
   report('state', { state, ...(reason && { reason }) }, asKnown(first))
-  for (const skipped of mirrored.skipped)
+  const reportSkipped = (skipped: Skipped) =>
     report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`)
+  for (const skipped of mirrored.skipped) reportSkipped(skipped)
 
   mirrored.on('update', (update) =>
     report('update', update, `update ${update.generation}: ${listed(update.changed)}`),
   )
-  mirrored.on('skipped', (skipped) =>
-    report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`),
-  )
+  mirrored.on('skipped', reportSkipped)
   mirrored.on('state', (state, reason) => {
     if (state !== 'closed') report('state', { state, reason }, asKnown(stateText()))
   })

@@ -1,81 +1,63 @@
 import type { Mirror } from '../../mirror/mirror.ts'
-import type { Metrics } from '../service/metrics.ts'
-import { Status } from '../service/status.ts'
+import type { Status } from '../service/service.ts'
 import { lackingIn } from './start.ts'
 
 const STATES = ['mirroring', 'over-limit', 'source-lost', 'closed'] as const
 
-/** The state of a mirror, for probes and metrics. */
-export class MirrorStatus extends Status {
-  #mirror: Mirror | undefined
-  readonly #sources: readonly string[]
-  readonly #target: string
-  #updates = 0
-  #errors = 0
-  /** When the target last changed, or the first pass was over; ms since the epoch, 0 before that. */
-  #changedAt = 0
+/** Returns the state of a mirror, for probes and metrics, and what is to be called when the first pass is over. */
+export function mirrorStatus(
+  sources: readonly string[],
+  target: string,
+): Status & { follow(mirrored: Mirror): void } {
+  let followed: Mirror | undefined
+  let [updates, errors] = [0, 0]
+  // In ms since the epoch.
+  let changedAt = 0
 
-  constructor(sources: readonly string[], target: string) {
-    super()
-    this.#sources = sources
-    this.#target = target
-  }
+  return {
+    /** The reason why readers should not rely on the target now. */
+    get unready() {
+      if (followed === undefined) return 'the first pass is not over'
+      const { state, reason, isHeld, errors: lasting } = followed
+      // Links go on showing a source that is over the limits; the last version gets older and older.
+      if (state === 'source-lost' || (state === 'over-limit' && isHeld)) return `${state}: ${reason}`
+      return lasting[0]?.message ?? lackingIn(followed)
+    },
 
-  /** The reason why readers should not rely on the target now; undefined: they can. */
-  get unready(): string | undefined {
-    const mirrored = this.#mirror
-    switch (mirrored?.state) {
-      case undefined:
-        return 'the first pass is not over'
-      case 'closed':
-        return 'it is ending'
-      case 'source-lost':
-        return `source-lost: ${mirrored?.reason}`
-      case 'over-limit':
-        // Links go on showing the source; the last version gets older and older.
-        if (mirrored?.isHeld) return `over-limit: ${mirrored.reason}`
-    }
-    return mirrored && (mirrored.errors[0]?.message ?? lackingIn(mirrored))
-  }
+    follow(mirrored) {
+      followed = mirrored
+      changedAt = Date.now()
+      const told = () => this.onTold?.()
+      mirrored.on('update', () => {
+        updates++
+        changedAt = Date.now()
+      })
+      mirrored.on('error', () => void errors++)
+      // Not the end of the pass alone, which may be long in coming: of a target that has stopped answering, for one.
+      for (const event of ['state', 'error', 'pass'] as const) mirrored.on(event, told)
+      told()
+    },
 
-  /** Called when the first pass is over. */
-  follow(mirrored: Mirror): void {
-    this.#mirror = mirrored
-    this.#changedAt = Date.now()
-    mirrored.on('state', () => this.told())
-    mirrored.on('update', () => {
-      this.#updates++
-      this.#changedAt = Date.now()
-    })
-    mirrored.on('error', () => {
-      this.#errors++
-      // The pass may be long in ending: of a target that has stopped answering, for one.
-      this.told()
-    })
-    mirrored.on('pass', () => this.told())
-    this.told()
-  }
-
-  override metrics(): Metrics {
-    const target = this.#target
-    const { state, skipped = [] } = this.#mirror ?? {}
-    return {
-      info: ['What is mirrored.', this.#sources.map((source) => [{ source, target }, 1])],
-      state: [
-        '1 for the state it is in; none before the first pass is over.',
-        STATES.map((each) => [{ state: each }, Number(each === state)]),
-      ],
-      ready: ['Whether readers of the target can rely on it.', Number(this.unready === undefined)],
-      updates_total: ['Times the target has changed since the first pass.', this.#updates],
-      errors_total: ['Conditions that kept the target from being written.', this.#errors],
-      skipped: [
-        'Entries of the source that are named as not in the target, at most 101 of each.',
-        skipped.length,
-      ],
-      last_update_timestamp_seconds: [
-        'When the target last changed, or the first pass was over; 0 before that.',
-        this.#changedAt / 1000,
-      ],
-    }
+    metrics() {
+      const { state, skipped = [] } = followed ?? {}
+      return {
+        info: ['What is mirrored.', sources.map((source) => [{ source, target }, 1])],
+        state: [
+          '1 for the state it is in; none before the first pass is over.',
+          STATES.map((each) => [{ state: each }, Number(each === state)]),
+        ],
+        ready: ['Whether readers of the target can rely on it.', Number(this.unready === undefined)],
+        updates_total: ['Times the target has changed since the first pass.', updates],
+        errors_total: ['Conditions that kept the target from being written.', errors],
+        skipped: [
+          'Entries of the source that are named as not in the target, at most 101 of each.',
+          skipped.length,
+        ],
+        last_update_timestamp_seconds: [
+          'When the target last changed, or the first pass was over; 0 before that.',
+          changedAt / 1000,
+        ],
+      }
+    },
   }
 }

@@ -39,15 +39,11 @@ export async function startMirror(
  */
 export async function completed(mirrored: Mirror, ended: Promise<unknown>): Promise<void> {
   const until = performance.now() + PATIENCE
-  let hasEnded = false
-  void ended.then(() => {
-    hasEnded = true
-  })
+  const over = ended.then(() => true)
   for (let looks = 0; performance.now() < until; looks++) {
     const { lacking, isHeld } = mirrored
-    if (lacking === undefined || isHeld || hasEnded) return
-    if (!lacking.isPassing && looks >= LOOKS) return
-    await Promise.race([mirrored.refresh(), ended])
+    if (lacking === undefined || isHeld || (!lacking.isPassing && looks >= LOOKS)) return
+    if (await Promise.race([over, mirrored.refresh().then(() => false)])) return
   }
 }
 

@@ -3,6 +3,7 @@ import { addAbortSignal } from 'node:stream'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { NEW_FILE_MODE } from '../../publish/arguments.ts'
 
 const CHUNK = 1024 * 1024
 
@@ -12,36 +13,32 @@ export const MAX_INPUT_BYTES = 64 * 1024 * 1024
 /** The content to publish. */
 export interface Input {
   readonly data: Buffer
-  /** The permission bits; undefined for input that is no file, such as a pipe. */
-  readonly mode: number | undefined
+  /** The permission bits of a new file, which gives nobody a right that the source does not give. */
+  readonly newMode: number
+  /** undefined for input that is no file, such as a pipe, whose permissions do not count. */
   readonly group: bigint | undefined
 }
 
-/** Reads all of stdin. Rejects when the signal aborts, as the input is incomplete then. */
-export async function readStdin(signal: AbortSignal): Promise<Input> {
-  try {
-    const stat = fstatSync(0, { bigint: true })
-    return await collect('stdin', stat, addAbortSignal(signal, process.stdin), true)
-  } catch (error) {
-    throw signal.aborted ? interrupted('stdin') : error
-  }
-}
-
 /**
- * Reads all of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: a thread of libuv's pool that waits for a
- * writer, or for a server, keeps the process from ending. Rejects when the signal aborts.
+ * Reads all of stdin ('-'), of a file, or of a FIFO (`<(...)` of a shell). Rejects when the signal aborts, as the input is incomplete then.
+ * A file is read by a thread that can be left behind: a thread of libuv's pool that waits for a writer, or for a server, keeps the process from ending.
  */
-export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
+export async function readInput(file: string, signal: AbortSignal): Promise<Input> {
   const calls = new SyscallThread()
   const end = () => calls.end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    const { fd, stat } = await calls.open(path, constants.O_RDONLY)
-    return await collect(path, stat, chunksOf(calls, fd), stat.isFIFO())
+    if (file === '-') {
+      const stat = fstatSync(0, { bigint: true })
+      return await collect('stdin', stat, addAbortSignal(signal, process.stdin), true)
+    }
+    const { fd, stat } = await calls.open(file, constants.O_RDONLY)
+    return await collect(file, stat, chunksOf(calls, fd), stat.isFIFO())
   } catch (error) {
-    if (signal.aborted) throw interrupted('its input')
+    const what = file === '-' ? 'stdin' : 'its input'
+    if (signal.aborted) throw new Error(`interrupted before ${what} had ended: nothing was published`)
     if (!(error instanceof CallError)) throw error
-    throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path })
+    throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path: file })
   } finally {
     signal.removeEventListener('abort', end)
     calls.end()
@@ -93,10 +90,6 @@ function tooLarge(path: string): InotifyError {
 }
 
 function rightsOf(stat: Stat): Omit<Input, 'data'> {
-  if (!stat.isFile()) return { mode: undefined, group: undefined }
-  return { mode: Number(stat.mode & 0o777n), group: stat.gid }
-}
-
-function interrupted(what: string): Error {
-  return new Error(`interrupted before ${what} had ended: nothing was published`)
+  if (!stat.isFile()) return { newMode: NEW_FILE_MODE, group: undefined }
+  return { newMode: NEW_FILE_MODE & Number(stat.mode), group: stat.gid }
 }

@@ -2,16 +2,14 @@ import { basename } from 'node:path'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { NEW_FILE_MODE } from '../../publish/arguments.ts'
 import { keysOf } from '../../publish/directory/keys.ts'
 import { followToDirectory } from '../../publish/draft/place.ts'
 import { publishKeys } from '../../publish/publish_directory.ts'
 import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
-import { report } from '../service/report.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
-import { type Input, readInput, readStdin } from './input.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
+import { type Input, readInput } from './input.ts'
 import {
   PUBLISH_OPTIONS,
   type PublishArguments,
@@ -22,7 +20,7 @@ import {
 /** The time from a signal to the end, in ms. */
 const GRACE_MS = 1000
 
-export const publishCommand = defineCommand('publish', {
+export const publishCommand: Command = {
   usage: [
     '[OPTIONS] FILE DEST',
     '[OPTIONS] FILE... DIRECTORY',
@@ -62,7 +60,7 @@ content again writes nothing. DIRECTORY is made if it is missing. Modes are thos
     }
     return 0
   },
-})
+}
 
 /**
  * Ends soon after a signal. A publication takes a moment, but a mount that does not answer would hold the command for ever, and another
@@ -76,14 +74,12 @@ function endSoon(): void {
 }
 
 async function publish(calls: SyscallThread, settings: PublishArguments, signal: AbortSignal): Promise<void> {
-  const { files, target, configmap, options } = settings
+  const { files, target, configmap, mode } = settings
   if (target === undefined) return
   if (configmap) {
     const inputs = await readAll(files, signal)
-    const keys = inputs.map(([key, { data, mode, group }]) =>
-      options.mode === undefined
-        ? { key, data, mode: newModeOf(mode), group }
-        : { key, data, mode: options.mode },
+    const keys = inputs.map(([key, { data, newMode, group }]) =>
+      mode === undefined ? { key, data, mode: newMode, group } : { key, data, mode },
     )
     const { changed } = await publishKeys(target, keysOf(keys))
     const names = keys.map(({ key }) => key)
@@ -95,26 +91,19 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
   const directory = await (isDirectory ? followToDirectory : openDirectory)(calls, target)
   if (directory !== undefined) requireNames(files)
   // All files are read before the first is published: a missing file must not leave half of them new.
-  for (const [name, { data, mode, group }] of await readAll(files, signal)) {
+  for (const [name, { data, newMode, group }] of await readAll(files, signal)) {
     const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
-    const replacement = { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group }
+    const replacement = { data, mode, newMode, newGroup: group }
     if (directory === undefined) await replaceFileAs(path, replacement)
     else await replaceFileIn(directory, name, path, replacement)
     report('published', { path, bytes: data.length }, `published ${path}`)
   }
 }
 
-/** Returns the mode of a new file, which gives nobody a right that the source does not give. */
-function newModeOf(source: number | undefined): number {
-  return NEW_FILE_MODE & (source ?? NEW_FILE_MODE)
-}
-
 /** Reads files, each under its own name. */
 async function readAll(files: readonly string[], signal: AbortSignal): Promise<Array<[string, Input]>> {
   const read: Array<[string, Input]> = []
-  for (const file of files) {
-    read.push([basename(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
-  }
+  for (const file of files) read.push([basename(file), await readInput(file, signal)])
   return read
 }
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { printable } from '../../errors.ts'
 import { TOUCHED_NAME } from '../../publish/touch.ts'
-import { parse, pick, requirePaths } from '../shared/command.ts'
+import { parse, requirePaths } from '../shared/command.ts'
 import { flag, JSON_OPTION, option, path, repeated, UsageError } from '../shared/option.ts'
 
 /** The parsed command line of `inotify-bridge publish`. */
@@ -41,7 +41,7 @@ export function readPublishArguments(args: readonly string[]) {
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError("'-' is stdin, and can be read once")
   if (configmap) requireNames(files)
-  return { files, target, configmap, touch, options: pick(values, 'mode') }
+  return { files, target, configmap, touch, mode: values.mode }
 }
 
 /** Throws a {@link UsageError} unless each file has a name of its own under which to publish it. */

@@ -1,15 +1,14 @@
 import { Reloader } from '../../reload/reloader.ts'
-import { report } from '../service/report.ts'
 import { startService } from '../service/service.ts'
 import { aborted } from '../shared/aborted.ts'
-import { defineCommand } from '../shared/command.ts'
-import { tell } from '../shared/output.ts'
-import { Reaper } from '../shared/reaper.ts'
+import type { Command } from '../shared/command.ts'
+import { report, tell } from '../shared/output.ts'
+import { ours, startReaper } from '../shared/reaper.ts'
 import { RELOAD_OPTIONS, type ReloadArguments, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
-import { ReloadStatus } from './reload_status.ts'
+import { reloadStatus } from './reload_status.ts'
 
-export const reloadCommand = defineCommand('reload', {
+export const reloadCommand: Command = {
   usage: [
     '[OPTIONS] PATH... --signal SIG (--pid N | --pid-file FILE | --process NAME)',
     '[OPTIONS] PATH... --http URL',
@@ -34,16 +33,16 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
   printsLog: true,
   async run(args, signal) {
     const settings = readReloadArguments(args)
-    using reaper = Reaper.start()
-    return await (settings.once ? once : follow)(settings, reaper, signal)
+    using _ = startReaper()
+    return await (settings.once ? once : follow)(settings, signal)
   },
-})
+}
 
-async function follow(settings: ReloadArguments, reaper: Reaper, signal: AbortSignal): Promise<number> {
+async function follow(settings: ReloadArguments, signal: AbortSignal): Promise<number> {
   const { config } = settings
-  const status = new ReloadStatus(config.paths)
+  const status = reloadStatus(config.paths)
   await using service = await startService('reload', settings, status, report)
-  await using reloader = started(new Reloader(config), reaper)
+  await using reloader = started(new Reloader(config))
   status.follow(reloader)
   const ended = aborted(signal)
   if (!(await Promise.race([hasBegun(reloader), ended.then(() => true)]))) return 1
@@ -54,8 +53,8 @@ async function follow(settings: ReloadArguments, reaper: Reaper, signal: AbortSi
   return 0
 }
 
-async function once({ config }: ReloadArguments, reaper: Reaper, signal: AbortSignal): Promise<number> {
-  await using reloader = started(new Reloader(config, true), reaper)
+async function once({ config }: ReloadArguments, signal: AbortSignal): Promise<number> {
+  await using reloader = started(new Reloader(config, true))
   let isDone = false
   reloader.on('reload', () => {
     isDone = true
@@ -74,12 +73,12 @@ function hasBegun({ ready }: Reloader): Promise<boolean> {
   )
 }
 
-function started(reloader: Reloader, reaper: Reaper): Reloader {
+function started(reloader: Reloader): Reloader {
   reportReload(reloader)
   reloader.on('child', (pid, ended) => {
-    reaper.ours.add(pid)
+    ours.add(pid)
     void ended.then((how) => {
-      reaper.ours.delete(pid)
+      ours.delete(pid)
       if (how !== '') tell(how)
     })
   })

@@ -40,9 +40,7 @@ export const RELOAD_OPTIONS = {
     'ARG',
     'for it; once for each (--validate-arg=-t where it begins with a dash)',
     anyText,
-    {
-      needs: 'validate',
-    },
+    { needs: 'validate' },
   ),
   signal: option('SIG', 'HUP, or any other', signalName),
   pid: option('N', 'of the process that is sent it', whole(1), WITH_SIGNAL),

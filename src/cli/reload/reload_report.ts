@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream'
 import { printable } from '../../errors.ts'
 import type { Reloader } from '../../reload/reloader.ts'
-import { listed, report } from '../service/report.ts'
-import { printsObjects, tell } from '../shared/output.ts'
+import { listed, printsObjects, report, tell } from '../shared/output.ts'
 
 /** Lines of what a program wrote, or a server answered: 64 KiB of empty ones, at each try, would fill the log. */
 const OUTPUT_LINES = 100

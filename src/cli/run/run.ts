@@ -1,10 +1,10 @@
 import { findRun } from '../../addon.ts'
 import { messageOf } from '../../errors.ts'
-import { defineCommand } from '../shared/command.ts'
+import type { Command } from '../shared/command.ts'
 import { anyText, flag, option, UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
-export const runCommand = defineCommand('run', {
+export const runCommand: Command = {
   usage: ['[OPTIONS] -- PROGRAM [ARG...]'],
   about: `Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p,
 SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no right is needed. What lies on other mounts is untouched:
@@ -45,4 +45,4 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
       throw new Error(messageOf(cause), { cause })
     })
   },
-})
+}

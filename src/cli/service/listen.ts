@@ -47,15 +47,9 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1000,
 }
 
-/** A server that listens. */
-interface Listener extends AsyncDisposable {
-  /** `http://127.0.0.1:40001` */
-  readonly url: string
-}
-
 /**
  * Listens, or throws one line that says why it cannot: a small HTTP server for probes and metrics. Anybody who can reach it may try to wear
- * it out.
+ * it out. Returns its `http://127.0.0.1:40001` too.
  *
  * @param onError told of what keeps it from taking a connection (EMFILE); it goes on listening
  */
@@ -63,7 +57,7 @@ export async function listenAt(
   { host, port }: ListenAddress,
   routes: ReadonlyMap<string, () => Answer>,
   onError: (error: Error) => void,
-): Promise<Listener> {
+): Promise<AsyncDisposable & { readonly url: string }> {
   // Loaded here: processes that do not listen do not pay the memory.
   const { createServer } = await import('node:http')
   const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))

@@ -1,9 +1,16 @@
-import { fieldsOf, tell } from '../shared/output.ts'
+import { fieldsOf, type Report, tell } from '../shared/output.ts'
 import { type Answer, type ListenAddress, listenAt } from './listen.ts'
-import { METRICS_TYPE, metricsText } from './metrics.ts'
-import { keepReadyFile } from './ready_file.ts'
-import type { Report } from './report.ts'
-import type { Status } from './status.ts'
+import { METRICS_TYPE, type Metrics, metricsText } from './metrics.ts'
+import { ReadyFile } from './ready_file.ts'
+
+/** The state of a command, from before it begins until after it has ended, for probes and metrics. */
+export interface Status {
+  /** The reason not to rely on it now; undefined: callers can rely on it. */
+  readonly unready: string | undefined
+  metrics(): Metrics
+  /** To be called each time that `unready` may be another, or is seen to be the same still. The service sets it. */
+  onTold?: () => void
+}
 
 interface ServiceSettings {
   readonly readyFile?: string | undefined
@@ -20,23 +27,24 @@ export async function startService(
   status: Status,
   report: Report,
 ): Promise<AsyncDisposable> {
-  const file = readyFile === undefined ? undefined : keepReadyFile(readyFile, status)
+  let file =
+    readyFile === undefined ? undefined : new ReadyFile(readyFile, () => status.unready === undefined)
+  status.onTold = () => file?.check()
+  const endFile = () => {
+    file?.[Symbol.dispose]()
+    file = undefined
+  }
   const listening = listen && listenAt(listen, routes(command, status), onceEach())
   // The file goes if there is nothing to listen on.
   const listener = await listening?.catch((error) => {
-    file?.[Symbol.dispose]()
+    endFile()
     throw error
   })
   if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
-  const end = async () => {
-    file?.[Symbol.dispose]()
-    await listener?.[Symbol.asyncDispose]()
-  }
-  let ending: Promise<void> | undefined
   return {
-    [Symbol.asyncDispose]() {
-      ending ??= end()
-      return ending
+    async [Symbol.asyncDispose]() {
+      endFile()
+      await listener?.[Symbol.asyncDispose]()
     },
   }
 }

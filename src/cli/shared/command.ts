@@ -1,21 +1,15 @@
 import { parseArgs } from 'node:util'
-import { messageOf, printable } from '../../errors.ts'
-import { type Description, helpOf } from './help.ts'
+import { printable } from '../../errors.ts'
+import type { Ending } from './ending.ts'
+import type { Description } from './help.ts'
 import { type Options, UsageError, type Values } from './option.ts'
 
-/** One of the commands of `inotify-bridge`. */
+/** One of the commands of `inotify-bridge`, of which --help, the manual page and the completion come from one description. */
 export interface Command extends Description {
-  /** The text of --help. */
-  readonly help: string
   /** True: the output is a log of the work, and not its purpose. The command goes on if nobody reads it. */
   printsLog?: true
-  /** Runs until it is done or the signal aborts, and returns the exit code. */
-  run(args: string[], signal: AbortSignal): Promise<number>
-}
-
-/** A command, of which --help, the manual page and the completion come from one description. */
-export function defineCommand(name: string, command: Omit<Command, 'help'>): Command {
-  return { ...command, help: helpOf(name, command) }
+  /** Runs until it is done or the signal aborts, and returns the exit code, or the end of the command in whose place it stands. */
+  run(args: string[], signal: AbortSignal): Promise<number | Ending>
 }
 
 /** A command line, read. */
@@ -29,19 +23,46 @@ export interface Parsed<O extends Options> {
   readonly behind: string[] | undefined
 }
 
-/** Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word. */
-export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
-  const at = args.indexOf('--')
-  const behind = at < 0 ? undefined : args.slice(at + 1)
-  const { values: texts, positionals: before } = split(at < 0 ? args : args.slice(0, at), options)
+/**
+ * Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word.
+ *
+ * @param elsewhere options of another program, with what does the same here
+ */
+export function parse<const O extends Options>(
+  args: readonly string[],
+  options: O,
+  elsewhere: Readonly<Record<string, string>> = {},
+): Parsed<O> {
   const values: Record<string, unknown> = {}
-  for (const [name, text] of Object.entries(texts)) {
-    const { read } = options[name] ?? {}
-    const one = (each: unknown) => read?.(String(each), `--${name}`) ?? each
-    values[name] = Array.isArray(text) ? text.map(one) : one(text)
+  const words: string[] = []
+  let behind: string[] | undefined
+  // parseArgs would be strict in words of its own, and take each value with a dash for an option.
+  for (const token of parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens) {
+    if (token.kind === 'option-terminator') behind = args.slice(token.index + 1)
+    else if (token.kind === 'positional') words.push(token.value)
+    else {
+      const { name, rawName, value, inlineValue } = token
+      const option = Object.hasOwn(options, name) ? options[name] : undefined
+      if (option === undefined) {
+        const why = Object.hasOwn(elsewhere, name) ? `${rawName} is not supported: ${elsewhere[name]}` : ''
+        throw new UsageError(why || `Unknown option '${printable(rawName)}'`)
+      }
+      if (option.type === 'boolean' && value !== undefined) throw new UsageError(`${rawName} takes no value`)
+      // A number below 0 is left to the option's reader, which says what the option takes.
+      const isMissing = value === undefined || (!inlineValue && /^-\D/.test(value))
+      if (option.type === 'string' && isMissing) {
+        const joined = `${rawName}${rawName.startsWith('--') ? '=' : ''}-VALUE`
+        throw new UsageError(
+          `${rawName} needs a value; one that begins with a dash is joined to it: ${joined}`,
+        )
+      }
+      const read = value === undefined ? true : option.read?.(value, `--${name}`)
+      values[name] = option.multiple ? [...((values[name] as unknown[] | undefined) ?? []), read] : read
+    }
   }
   refuseUnfit(values, options)
-  return { values: values as Values<O>, words: [...before, ...(behind ?? [])], before, behind }
+  const before = words.slice(0, words.length - (behind?.length ?? 0))
+  return { values: values as Values<O>, words, before, behind }
 }
 
 /** Returns the values of these names that there are, for options of the library with the same names. */
@@ -59,22 +80,6 @@ export function requirePaths(paths: readonly string[]): void {
   if (paths.includes('')) throw new UsageError('one of the paths is empty')
 }
 
-/** Calls `parseArgs`, its complaints as {@link UsageError}. */
-function split(args: readonly string[], options: Options) {
-  try {
-    return parseArgs({ args: withNegatives(args, options), options, allowPositionals: true, strict: true })
-  } catch (error) {
-    const message = messageOf(error)
-    // Node's text goes on to explain how to pass such an argument as a positional; the first sentence says what is wrong.
-    const [sentence = ''] = message.split(/\. |\.?\n/)
-    // The complaint about `--exclude -x`.
-    const [, ambiguous = ''] = /^Option '(?:-., )?(--?[^' ]+).* argument is ambiguous/.exec(message) ?? []
-    const joined = `${ambiguous}${ambiguous.startsWith('--') ? '=' : ''}-VALUE`
-    const dashed = `${ambiguous} needs a value; one that begins with a dash is joined to it: ${joined}`
-    throw new UsageError(printable(ambiguous === '' ? sentence : dashed))
-  }
-}
-
 function refuseUnfit(values: object, options: Options): void {
   for (const name of Object.keys(values)) {
     const { needs, without = {} } = options[name] ?? {}
@@ -82,21 +87,4 @@ function refuseUnfit(values: object, options: Options): void {
     const [other, why] = Object.entries(without).find(([each]) => each in values) ?? []
     if (other !== undefined) throw new UsageError(`--${name} does not go with --${other}${why && `, ${why}`}`)
   }
-}
-
-/** A number below 0 is the value of the option before it, of which whoever reads the value can say what it takes: `--settle -5`. */
-function withNegatives(args: readonly string[], options: Options): string[] {
-  const joined: string[] = []
-  for (const arg of args) {
-    const before = joined.at(-1) ?? ''
-    const isLong = before.startsWith('--')
-    const [, option] =
-      Object.entries(options).find(([name, { short }]) =>
-        isLong ? before === `--${name}` : /^-\w+$/.test(before) && before.at(-1) === short,
-      ) ?? []
-    if (/^-\d/.test(arg) && option?.type === 'string' && !joined.includes('--'))
-      joined[joined.length - 1] = `${before}${isLong ? '=' : ''}${arg}`
-    else joined.push(arg)
-  }
-  return joined
 }

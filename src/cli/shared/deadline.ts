@@ -1,25 +1,10 @@
-/** Expires when it has not been restarted for so many seconds; never, where they are 0 or not given. */
-export class Deadline {
-  readonly #seconds: number
-  readonly #expire: () => void
-  #timer: NodeJS.Timeout | undefined
-  expired = false
-
-  constructor(seconds = 0, expire: () => void) {
-    this.#seconds = seconds
-    this.#expire = expire
+/** Calls `expire` when it has not been restarted for so many seconds; never, where they are 0. */
+export function deadline(seconds: number, expire: () => void) {
+  let timer: NodeJS.Timeout | undefined
+  const stop = () => clearTimeout(timer)
+  const restart = () => {
+    stop()
+    if (seconds > 0) timer = setTimeout(expire, seconds * 1000)
   }
-
-  restart(): void {
-    this.stop()
-    if (this.#seconds === 0) return
-    this.#timer = setTimeout(() => {
-      this.expired = true
-      this.#expire()
-    }, this.#seconds * 1000)
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
+  return { stop, restart }
 }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { describeErrno, printable } from '../../errors.ts'
+import { ours } from './reaper.ts'
 
 /** The way in which a process has ended. */
 export interface Ending {
@@ -23,9 +24,12 @@ export class CommandError extends Error {
   }
 }
 
-/** Resolves when a child ends. Rejects as it could not be started. */
+/** Resolves when a child ends, which is left to Node until then. Rejects as it could not be started. */
 export async function endOf(child: ChildProcess): Promise<Ending> {
+  const { pid = 0 } = child
+  ours.add(pid)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  ours.delete(pid)
   return { code, signal }
 }
 
@@ -44,8 +48,8 @@ const WITH_CORE: ReadonlySet<NodeJS.Signals> = new Set([
 ])
 
 /**
- * The exit code of a command that this process has run. Ends this process by the signal that ended the command, so that who waits for it sees the same; returns a shell's exit code
- * for that where it cannot be: process 1 does not die of its own signals (pid_namespaces(7)), Node ignores SIGPIPE.
+ * Ends this process by the signal that ended the command that it has run, so that who waits for it sees the same; returns the command's
+ * exit code, or a shell's for a signal where that cannot be: process 1 does not die of its own signals (pid_namespaces(7)), Node ignores SIGPIPE.
  */
 export function endLike({ code, signal }: Ending): number {
   if (signal === null) return code ?? 1

@@ -3,22 +3,10 @@ import type { Writable } from 'node:stream'
 import { escapeInvisible, INVISIBLE, type InotifyError, messageOf, printable } from '../../errors.ts'
 import { eraseProgress } from './progress.ts'
 
-/** Writes one line to stdout; control characters and the like in it (from file names) are escaped. */
-export function printLine(text: string): void {
+/** Writes text to stdout as it is. */
+export function printText(text: string): void {
   eraseProgress()
-  process.stdout.write(`${printable(text)}\n`)
-}
-
-/** Writes styled lines to stdout as they are. Callers have escaped all text from outside; the colours are ours. */
-export function printStyled(lines: readonly string[]): void {
-  eraseProgress()
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
-}
-
-/** Writes one object to stdout as a line of JSON. */
-export function printJson(value: unknown): void {
-  eraseProgress()
-  process.stdout.write(jsonLine(value))
+  process.stdout.write(text)
 }
 
 /** Returns an object as a line of JSON, with escapes for all invisible characters: JSON itself escapes only those below the space. */
@@ -98,4 +86,26 @@ export function tell(
   const told = { time: new Date().toISOString(), level, event: level, command, ...fields, message }
   const line = `${from}: ${level === 'warning' ? 'warning: ' : ''}${escapeInvisible(message)}\n`
   process.stderr.write(asObjects ? jsonLine(told) : line)
+}
+
+/** Tells what has happened: as words, or as one object with `--json`. */
+export type Report = (event: string, fields: object, text: string) => void
+
+/** Reports to stdout, a line each. */
+export const report: Report = (event, fields, text) =>
+  printText(asObjects ? jsonLine({ event, ...fields }) : `${printable(text)}\n`)
+
+/** Reports to stderr, for commands whose stdout is another program's. */
+export const reportOnStderr: Report = (event, fields, text) => {
+  if (asObjects) process.stderr.write(jsonLine({ event, ...fields }))
+  else tell(printable(text), 'info')
+}
+
+// The most names in a line; an object has all. A directory that others write may have 65,536 a change: megabytes.
+const NAMES = 20
+
+/** Joins names for a line of text. */
+export function listed(names: readonly string[]): string {
+  const more = names.length - NAMES
+  return names.slice(0, NAMES).join(' ') + (more > 0 ? ` and ${more} more` : '')
 }

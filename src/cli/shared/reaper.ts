@@ -30,43 +30,29 @@ const linux: ReaperSystem = {
 }
 
 /**
- * Does the first process's duty in a pid namespace (pid_namespaces(7)): orphans become its children, and stay as zombies until it waits
- * for them. libuv waits only for children that Node has started, by their pids. It must find them, so they are left to it.
+ * The children that Node has started, until Node says that they have ended: libuv waits for them by their pids, and must find them.
  */
-export class Reaper implements Disposable {
-  /** The children that Node has started, until it says that they have ended. */
-  readonly ours = new Set<number>()
-  readonly #system: ReaperSystem
-  readonly #onChild = () => this.reap()
+export const ours = new Set<number>()
 
-  private constructor(system: ReaperSystem) {
-    this.#system = system
+/**
+ * Does the first process's duty in a pid namespace (pid_namespaces(7)), until disposed of: orphans become its children, and stay as
+ * zombies until it waits for them. Does nothing in any other process, which is given no orphans.
+ */
+export function startReaper(system: ReaperSystem = linux, pid: number = process.pid): Disposable {
+  const reap = () => {
+    // One signal may stand for many children (signal(7)). A listing that races an exit may miss a neighbour, so sweeps go on until one
+    // reaps nothing.
+    while (sweep(system)) {}
   }
-
-  /** Reaps from now on if this is process 1; any other is given no orphans. */
-  static start(system: ReaperSystem = linux, pid: number = process.pid): Reaper {
-    const reaper = new Reaper(system)
-    if (pid !== 1) return reaper
-    process.on('SIGCHLD', reaper.#onChild)
+  if (pid === 1) {
+    process.on('SIGCHLD', reap)
     // Reaps orphans that were given to the process 1 before an exec.
-    reaper.reap()
-    return reaper
+    reap()
   }
+  return { [Symbol.dispose]: () => void process.off('SIGCHLD', reap) }
+}
 
-  /** Reaps all children that have ended by now. One signal may stand for many children (signal(7)), so all are checked. */
-  reap(): void {
-    // A listing that races an exit may miss a neighbour, so sweeps go on until one reaps nothing.
-    while (this.#sweep()) {}
-  }
-
-  [Symbol.dispose](): void {
-    process.off('SIGCHLD', this.#onChild)
-  }
-
-  #sweep(): boolean {
-    let reaped = false
-    for (const pid of this.#system.children())
-      if (!this.ours.has(pid) && this.#system.reap(pid) === pid) reaped = true
-    return reaped
-  }
+function sweep({ children, reap }: ReaperSystem): boolean {
+  const reaped = children().filter((child) => !ours.has(child) && reap(child) === child)
+  return reaped.length > 0
 }

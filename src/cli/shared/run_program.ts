@@ -1,26 +1,25 @@
 import { spawn } from 'node:child_process'
-import { CommandError, type Ending, endLike, endOf } from './ending.ts'
+import type { Readable } from 'node:stream'
+import { CommandError, type Ending, endOf } from './ending.ts'
 import { passSignals } from './pass_signals.ts'
-import { Reaper } from './reaper.ts'
+import { startReaper } from './reaper.ts'
 
 /**
- * Runs a program as if this process were the program: its stdin, stdout and stderr, its signals, its end, and as process 1 of a container
- * the orphans. Returns its exit code; rejects with a {@link CommandError} where it cannot be started.
+ * Runs a program as if this process were the program: its stdin, stdout and stderr, its signals, and as process 1 of a container the
+ * orphans. Rejects with a {@link CommandError} where the program cannot be started.
+ *
+ * @param onReport gets the program's descriptor 3, if it is to have one
  */
 export async function runProgram(
   program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<number> {
-  // Only then a signal to itself is no longer one that is passed on.
-  return endLike(await ending(program, args, env))
-}
-
-async function ending(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ending> {
-  using reaper = Reaper.start()
-  const child = spawn(program, args, { env, stdio: 'inherit' })
-  reaper.ours.add(child.pid as number)
-  using _ = passSignals(child)
+  onReport?: (report: Readable) => void,
+): Promise<Ending> {
+  using _ = startReaper()
+  const child = spawn(program, args, { env, stdio: [0, 1, 2, ...(onReport ? ['pipe' as const] : [])] })
+  using __ = passSignals(child)
+  onReport?.(child.stdio[3] as Readable)
   try {
     return await endOf(child)
   } catch (error) {

@@ -14,19 +14,8 @@ export interface EventRow {
   cookie: number
 }
 
-/** Returns a row as inotifywait prints it without a format. */
-export function plainLine({ watched, name, events }: EventRow): string {
-  return `${printable(watched)} ${events} ${printable(name)}\n`
-}
-
-/** Returns a row as inotifywait --csv prints it, but for the control characters. */
-export function csvLine({ watched, name, events }: EventRow): string {
-  return `${csvField(printable(watched))},${csvField(events)},${csvField(printable(name))}\n`
-}
-
-function csvField(text: string): string {
-  return /[",]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
+/** The format of inotifywait without `--format`. */
+export const PLAIN = '%w %e %f'
 
 /** The conversions of `--format`; `name` escapes a name, or leaves it as it is. */
 const CONVERSIONS: Readonly<Record<string, (row: EventRow, name: (text: string) => string) => string>> = {

@@ -5,51 +5,40 @@ import { type Reader, UsageError } from '../shared/option.ts'
 /** Regular expressions, by the flag that gives them. */
 export type Patterns = Partial<Record<'exclude' | 'excludei' | 'include' | 'includei', RegExp[]>>
 
+/** Answers for paths and their kinds. */
+export interface PathFilter {
+  /** Returns true if a path, and all below it, is not to be looked at; undefined: all are to be. */
+  readonly ignores: ((path: string, kind: Kind) => boolean) | undefined
+  /** Returns true if a change of a path is to be told. If not for a directory, changes below it still may be. */
+  tells(path: string, kind: Kind): boolean
+}
+
 /**
  * Decides which paths are told of. Searches the patterns in the path as it is printed (`%w%f`), as inotifywait does. Like there, a
  * directory is left out with all below it if a pattern matches its path with the slash behind it.
+ *
+ * @param shown returns an absolute path as it is printed
  */
-export class PathFilter {
-  readonly #exclude: RegExp[]
-  readonly #include: RegExp[]
-  readonly #excluded: ReadonlySet<string>
-  readonly #shown: (path: string, kind: Kind) => string
-
-  /** `excluded`: absolute paths. `shown`: an absolute path as it is printed. */
-  constructor(
-    { exclude = [], excludei = [], include = [], includei = [] }: Patterns,
-    excluded: ReadonlySet<string>,
-    shown: (path: string, kind: Kind) => string,
-  ) {
-    this.#exclude = [...exclude, ...excludei]
-    this.#include = [...include, ...includei]
-    this.#excluded = excluded
-    this.#shown = shown
+export function pathFilter(
+  { exclude = [], excludei = [], include = [], includei = [] }: Patterns,
+  shown: (path: string, kind: Kind) => string,
+): PathFilter {
+  const [excluding, including] = [
+    [...exclude, ...excludei],
+    [...include, ...includei],
+  ]
+  const matches = (patterns: RegExp[], text: string) => patterns.some((pattern) => pattern.test(text))
+  return {
+    ignores:
+      excluding.length === 0
+        ? undefined
+        : (path, kind) => matches(excluding, shown(path, kind) + (kind === 'directory' ? '/' : '')),
+    tells(path, kind) {
+      if (excluding.length + including.length === 0) return true
+      const text = shown(path, kind)
+      return !matches(excluding, text) && (including.length === 0 || matches(including, text))
+    },
   }
-
-  /** True: the filter may ignore some paths. */
-  get isExcluding(): boolean {
-    return this.#exclude.length > 0 || this.#excluded.size > 0
-  }
-
-  /** Returns true if a path, and all below it, is not to be looked at. */
-  ignores(path: string, kind: Kind): boolean {
-    if (this.#excluded.has(path)) return true
-    if (this.#exclude.length === 0) return false
-    const shown = this.#shown(path, kind)
-    return matches(this.#exclude, kind === 'directory' ? `${shown}/` : shown)
-  }
-
-  /** Returns true if a change of a path is to be told. If not for a directory, changes below it still may be. */
-  tells(path: string, kind: Kind): boolean {
-    if (this.#exclude.length === 0 && this.#include.length === 0) return true
-    const shown = this.#shown(path, kind)
-    return !matches(this.#exclude, shown) && (this.#include.length === 0 || matches(this.#include, shown))
-  }
-}
-
-function matches(patterns: RegExp[], text: string): boolean {
-  return patterns.some((pattern) => pattern.test(text))
 }
 
 /** Reads a regular expression, `i` for one that ignores case. */

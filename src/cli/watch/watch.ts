@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { printable } from '../../errors.ts'
 import {
   IN_ACCESS,
   IN_ALL_EVENTS,
@@ -11,15 +12,15 @@ import {
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import { defineCommand, parse, pick, requirePaths } from '../shared/command.ts'
+import { type Command, parse, pick, requirePaths } from '../shared/command.ts'
 import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
-import { csvLine, type EventRow, plainLine, rowFormat } from './event_format.ts'
+import { type EventRow, PLAIN, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
-import { PathFilter, pattern } from './path_filter.ts'
+import { pathFilter, pattern } from './path_filter.ts'
 import { watchSupervised } from './supervised.ts'
 import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
-import { GivenPaths, pathArguments } from './watched_paths.ts'
+import { GivenPaths } from './watched_paths.ts'
 
 /** The rule of the options of watch() and inotifywait: --raw must not overlook them in silence. */
 const BY_CHANGES = { without: { raw: "which prints the kernel's own events" } }
@@ -69,37 +70,41 @@ const OPTIONS = {
   excludei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
   include: repeated('REGEX', 'only these; directories are searched in any case', pattern(''), BY_CHANGES),
   includei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
-  fromfile: repeated('FILE', 'paths, and @paths to leave out, a line each; -: from stdin', anyText),
   format: option(
     'FMT',
     "%w directory with its slash, or watched file; %f name; %e events, %Xe with X between them; %c in hex what the two lines of a rename have in common, else 0; %T time; %n newline; %0 NUL; %%. With %0 in it, names are exact: --format '%w%f%0' --no-newline",
     anyText,
-    { without: { ...BY_CHANGES.without, csv: '', json: '' } },
+    { without: { ...BY_CHANGES.without, json: '' } },
   ),
   timefmt: option('FMT', 'for %T, of strftime(3): %F %T %s %Y %y %m %d %H %M %S %%', anyText, {
     needs: 'format',
   }),
   'no-newline': flag('none after each --format', { needs: 'format' }),
-  csv: flag('directory,events,name', {
-    short: 'c',
-    without: { ...BY_CHANGES.without, json: '' },
-  }),
   json: flag("an object a line: a Change, or with --raw the event's fields; on stderr as well"),
   raw: flag(
     "the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name. On a mount that delivers no events the watch runs under 'inotify-bridge run', which has the kernel tell of what others change as well; not with --backend inotify",
   ),
 } as const
 
+const CSV = "--json has the same fields, and --format '%w,%e,%f' prints them"
+
+/** Options of inotifywait that cost more than they are used. */
+const ELSEWHERE = {
+  c: CSV,
+  csv: CSV,
+  fromfile: "paths are arguments (xargs -d '\\n' inotify-bridge watch -m <FILE)",
+}
+
 type WatchValues = Values<typeof OPTIONS>
 
-export const watchCommand = defineCommand('watch', {
-  usage: ['[OPTIONS] PATH... [@EXCLUDED...]'],
+export const watchCommand: Command = {
+  usage: ['[OPTIONS] PATH...'],
   about: `Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
 not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
 follows), RECOVERED.
 
-REGEX is JavaScript's, searched for in the path as it is printed, and may be given more than once. @EXCLUDED: not this path and what is
-below it. Control characters and backslashes in names are escaped.`,
+REGEX is JavaScript's, searched for in the path as it is printed, and may be given more than once. Control characters and backslashes
+in names are escaped.`,
   options: OPTIONS,
   notes: `Exit code: 0 done, 1 failed or nothing within --timeout, 2 wrong usage.
 
@@ -110,29 +115,34 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     "inotify-bridge watch -mr --json --exclude 'node_modules/' . | jq .path",
   ],
   async run(args, signal) {
-    const { values, words } = parse(args, OPTIONS)
-    const { monitor = false, quiet = [], raw, timeout } = values
+    const { values, words: paths } = parse(args, OPTIONS, ELSEWHERE)
+    const { monitor = false, quiet = [], raw, timeout = 0 } = values
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const format = formatOf(values)
     const options = optionsOf(values)
 
-    const { watched: paths, excluded } = await pathArguments(words, values.fromfile ?? [], signal)
     requirePaths(paths)
+    const excluded = paths.find((path) => path.startsWith('@'))
+    if (excluded !== undefined)
+      throw new UsageError(
+        `'${printable(excluded)}' is not supported: --exclude leaves a path out; one that begins with @ is written ./@NAME`,
+      )
     const links = values['no-dereference'] ? linksAmong(paths) : []
     // A link is watched as an entry of its directory.
     const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
     if (raw) {
-      const code = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
-      return code ?? watchRaw({ ...wanted, paths }, signal)
+      const ended = await watchSupervised(args, roots, options)
+      return ended ?? watchRaw({ ...wanted, paths }, signal)
     }
     const given = new GivenPaths(paths)
-    const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))
-    if (filter.isExcluding || links.length > 0)
-      options.ignore = (path, kind) =>
-        filter.ignores(path, kind) || (links.length > 0 && !given.leadsTo(path))
+    const filter = pathFilter(values, (path, kind) => given.shown(path, kind))
+    const { ignores } = filter
+    if (links.length > 0)
+      options.ignore = (path, kind) => !given.leadsTo(path) || ignores?.(path, kind) === true
+    else if (ignores !== undefined) options.ignore = ignores
     return watchChanges({ ...wanted, paths: roots, options, given, filter, format }, signal)
   },
-})
+}
 
 function optionsOf(values: WatchValues): WatchOptions {
   return {
@@ -141,18 +151,6 @@ function optionsOf(values: WatchValues): WatchOptions {
     // inotifywait tells of each.
     settle: values.settle ?? 0,
   }
-}
-
-/** The flags of --raw, as they were given. */
-function wordsOf(values: WatchValues): string[] {
-  return [
-    ...(['raw', 'monitor', 'json', 'no-dereference'] as const)
-      .filter((name) => values[name])
-      .map((name) => `--${name}`),
-    ...(values.event ?? []).map((names) => `--event=${names}`),
-    ...(values.quiet ?? []).map(() => '-q'),
-    ...(values.timeout === undefined ? [] : [`--timeout=${values.timeout}`]),
-  ]
 }
 
 function linksAmong(paths: readonly string[]): string[] {
@@ -171,8 +169,6 @@ function maskOf({ event: names, raw, 'no-dereference': stays }: WatchValues): nu
 
 /** Returns the printer of a row; undefined: --json. */
 function formatOf(values: WatchValues): ((row: EventRow) => string) | undefined {
-  const { format, timefmt, csv, json } = values
-  if (json) return undefined
-  if (format !== undefined) return rowFormat(format, timefmt, values['no-newline'] !== true)
-  return csv ? csvLine : plainLine
+  const { format = PLAIN, timefmt, json } = values
+  return json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
 }

@@ -5,7 +5,7 @@ import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
-import { Deadline } from '../shared/deadline.ts'
+import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
 import { type ChangeEvent, eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
@@ -36,7 +36,11 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
     told.add(error)
   }
   watcher.on('error', tellOnce)
-  const deadline = new Deadline(timeout, () => void watcher.close())
+  let isLate = false
+  const { restart, stop } = deadline(timeout, () => {
+    isLate = true
+    void watcher.close()
+  })
   const endProgress =
     quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
   let isReady = false
@@ -50,69 +54,62 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
       return
     }
     if (quiet === 0) tellCoverage(watcher.coverage())
-    deadline.restart()
+    restart()
   }
   watcher.ready.then(onReady, () => {})
 
-  const printer = new ChangePrinter(request)
+  const { isWanted, lines } = printerOf(request)
   try {
     // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
     for await (const batch of watcher) {
-      const wanted = batch.filter((change) => printer.isWanted(change))
+      const wanted = batch.filter(isWanted)
       if (wanted.length === 0) continue
-      deadline.stop()
-      if (quiet < 2) await print(printer.lines(wanted), signal)
+      stop()
+      if (quiet < 2) await print(lines(wanted), signal)
       if (!monitor && wanted.some((change) => !isInitial(change, request.options))) return 0
-      if (isReady) deadline.restart()
+      if (isReady) restart()
     }
   } catch (error) {
     tellOnce(error)
     return 1
   } finally {
     endProgress()
-    deadline.stop()
+    stop()
   }
   if (absence !== undefined) {
     tellOnce(absence)
     return 1
   }
-  if (deadline.expired) tell(`no change within ${timeout} s`)
-  return deadline.expired ? 1 : 0
+  if (isLate) tell(`no change within ${timeout} s`)
+  return isLate ? 1 : 0
 }
 
-class ChangePrinter {
-  readonly #request: ChangesRequest
+/** Returns what chooses the changes that were asked for, and makes lines of them. */
+function printerOf({ filter, format, given, mask }: ChangesRequest) {
   // The cookie of the last printed rename.
-  #cookies = 0
+  let cookies = 0
+  const events = (change: EntryChange | RenameChange): ChangeEvent[] =>
+    eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
 
-  constructor(request: ChangesRequest) {
-    this.#request = request
+  function isWanted(change: Change): boolean {
+    return isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0)
   }
 
-  isWanted(change: Change): boolean {
-    return isAboutRoot(change) || reportedAs(change).some((each) => this.#events(each).length > 0)
-  }
-
-  *lines(changes: readonly Change[]): Iterable<string> {
-    const { format, given } = this.#request
+  function* lines(changes: readonly Change[]): Iterable<string> {
     for (const change of changes) {
       if (format === undefined) yield jsonLine(change)
       else if (isAboutRoot(change)) {
         yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
       } else {
         for (const each of reportedAs(change)) {
-          const cookie = each.type === 'rename' ? ++this.#cookies : 0
-          for (const { path, kind, mask } of this.#events(each))
-            yield format({ ...given.place(path, kind), events: inotifywaitNames(mask), cookie })
+          const cookie = each.type === 'rename' ? ++cookies : 0
+          for (const { path, kind, mask: bits } of events(each))
+            yield format({ ...given.place(path, kind), events: inotifywaitNames(bits), cookie })
         }
       }
     }
   }
-
-  #events(change: EntryChange | RenameChange): ChangeEvent[] {
-    const { filter, mask } = this.#request
-    return eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
-  }
+  return { isWanted, lines }
 }
 
 // True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.

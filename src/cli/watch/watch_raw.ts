@@ -2,7 +2,7 @@ import { printable } from '../../errors.ts'
 import type { InotifyEvent } from '../../inotify/batch.ts'
 import { Inotify } from '../../inotify/inotify.ts'
 import { formatMask } from '../../inotify/mask.ts'
-import { Deadline } from '../shared/deadline.ts'
+import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
 
 /** The request of `watch`, with --raw or without. */
@@ -13,8 +13,8 @@ export interface Wanted {
   readonly monitor: boolean
   /** 1: only events are printed; 2: nothing at all. */
   readonly quiet: number
-  /** In seconds. */
-  readonly timeout: number | undefined
+  /** In seconds; 0: none. */
+  readonly timeout: number
 }
 
 /** Prints the kernel's own events, as {@link watchChanges} prints changes. Returns the exit code. */
@@ -31,14 +31,18 @@ export async function watchRaw(request: Wanted, signal: AbortSignal): Promise<nu
   }
 
   if (quiet === 0) tell(`Watches established: ${pathOf.size}`, 'info')
-  const deadline = new Deadline(timeout, () => inotify.close())
-  deadline.restart()
+  let isLate = false
+  const { restart, stop } = deadline(timeout, () => {
+    isLate = true
+    inotify.close()
+  })
+  restart()
   for await (const batch of inotify) {
-    deadline.stop()
+    stop()
     if (quiet < 2) await print(lines(batch), signal)
     if (!monitor) return 0
-    deadline.restart()
+    restart()
   }
-  if (deadline.expired) tell(`no event within ${timeout} s`)
-  return deadline.expired ? 1 : 0
+  if (isLate) tell(`no event within ${timeout} s`)
+  return isLate ? 1 : 0
 }

@@ -1,47 +1,5 @@
-import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { addAbortSignal } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { InotifyError } from '../../errors.ts'
 import type { Kind } from '../../watch/report/change.ts'
-
-/** The paths to watch and to leave out, from the command line. */
-export interface PathArguments {
-  watched: string[]
-  /** The absolute paths to leave out, without those to be watched by their own names. */
-  excluded: ReadonlySet<string>
-}
-
-/**
- * Reads paths, and `@path` for those to leave out: from the arguments and, a line each, from files ('-': stdin). Rejects with
- * InotifyError if such a file cannot be read, and with the signal's reason if it aborts before all is read.
- */
-export async function pathArguments(
-  names: readonly string[],
-  files: readonly string[],
-  signal: AbortSignal,
-): Promise<PathArguments> {
-  const all = [...names]
-  for (const file of files) all.push(...(await linesOf(file, signal)))
-  const watched = all.filter((name) => !name.startsWith('@'))
-  const excluded = new Set(all.filter((name) => name.startsWith('@')).map((name) => resolve(name.slice(1))))
-  for (const path of watched) excluded.delete(resolve(path))
-  return { watched, excluded }
-}
-
-// Asynchronous, so that a signal can stop it while a user types the list, or find(1) pipes it.
-async function linesOf(file: string, signal: AbortSignal): Promise<string[]> {
-  try {
-    const stream = file === '-' ? process.stdin : createReadStream(file)
-    const lines = (await text(addAbortSignal(signal, stream))).split('\n')
-    return lines.filter((line) => line !== '')
-  } catch (error) {
-    signal.throwIfAborted()
-    const { errno, syscall = 'read' } = error as NodeJS.ErrnoException
-    if (errno === undefined) throw error
-    throw new InotifyError({ errno: -errno, syscall, path: file })
-  }
-}
 
 /** The place of an event, as inotifywait has it. */
 export interface Place {
