@@ -18,6 +18,7 @@ const missing = { code: 'ENOENT', path: '/no/such', hint: expect.any(String), sy
 test.each([
   [['watch', '/no/such'], missing],
   [['watch', '--raw', '/no/such'], missing],
+  [['watch', '--fromfile', '/no/such'], missing],
   [['mirror', '/no/such', '/tmp/no'], missing],
   [['mirror', '/no/such', '--in-place', '--', 'true'], { code: 'ENOENT' }],
   [['publish', '/no/such', '/tmp/no'], missing],

@@ -50,7 +50,19 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ['two ways to print', ['watch', '--format', '%w', '--json', '/'], 2, '--format does not go with --json'],
   ['--csv of inotifywait', ['watch', '--csv', '/'], 2, '--csv is not supported: --json has the same fields'],
   ['the same by its letter', ['watch', '-mc', '/'], 2, '-c is not supported: --json has the same fields'],
-  ['--fromfile of inotifywait', ['watch', '--fromfile', '-'], 2, '--fromfile is not supported: paths are'],
+  ['--fromfile with --raw', ['watch', '--raw', '--fromfile', '-'], 2, '--fromfile does not go with --raw'],
+  [
+    'no such list',
+    ['watch', '--fromfile', '/no/such'],
+    1,
+    "ENOENT: no such file or directory, open '/no/such'",
+  ],
+  [
+    'a list that is a directory',
+    ['watch', '--fromfile', '/'],
+    1,
+    "EISDIR: illegal operation on a directory, read '/'",
+  ],
   ['@ of inotifywait', ['watch', '/', '@/\x1b'], 2, "'@/\\x1b' is not supported: --exclude leaves"],
   [
     '--raw and what it does not do',

@@ -82,6 +82,22 @@ describe('what is printed', () => {
 })
 
 describe('what is watched', () => {
+  test('paths from stdin', async () => {
+    const work = scratch()
+    for (const name of ['a', 'b']) mkdirSync(join(work, name))
+    const run = await Run.watching(['-m', '--fromfile', '-'], { cwd: work, input: 'a\n\nb\n' })
+    for (const name of ['a/1', 'b/2']) mkdirSync(join(work, name))
+    await run.until('stdout', /CREATE,ISDIR 2/)
+    expect(run.stdout).toBe('a/ CREATE,ISDIR 1\nb/ CREATE,ISDIR 2\n')
+  })
+
+  test('Ctrl-C is clean while the paths are read', async () => {
+    const run = new Run(['watch', '--fromfile', '-'], { input: null })
+    await run.write('/no/such\n'.repeat(200_000))
+    run.kill('SIGINT')
+    expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  })
+
   test('--exclude is not looked at: watch() ignores it', async () => {
     const work = scratch()
     for (const name of ['old', 'a.tmp']) writeFileSync(join(work, name), '')

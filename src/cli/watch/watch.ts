@@ -20,7 +20,7 @@ import { pathFilter, pattern } from './path_filter.ts'
 import { watchSupervised } from './supervised.ts'
 import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
-import { GivenPaths } from './watched_paths.ts'
+import { GivenPaths, pathsIn } from './watched_paths.ts'
 
 /** The rule of the options of watch() and inotifywait: --raw must not overlook them in silence. */
 const BY_CHANGES = { without: { raw: "which prints the kernel's own events" } }
@@ -70,6 +70,7 @@ const OPTIONS = {
   excludei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
   include: repeated('REGEX', 'only these; directories are searched in any case', pattern(''), BY_CHANGES),
   includei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
+  fromfile: repeated('FILE', 'paths, a line each; -: from stdin', anyText, BY_CHANGES),
   format: option(
     'FMT',
     "%w directory with its slash, or watched file; %f name; %e events, %Xe with X between them; %c in hex what the two lines of a rename have in common, else 0; %T time; %n newline; %0 NUL; %%. With %0 in it, names are exact: --format '%w%f%0' --no-newline",
@@ -92,7 +93,6 @@ const CSV = "--json has the same fields, and --format '%w,%e,%f' prints them"
 const ELSEWHERE = {
   c: CSV,
   csv: CSV,
-  fromfile: "paths are arguments (xargs -d '\\n' inotify-bridge watch -m <FILE)",
 }
 
 type WatchValues = Values<typeof OPTIONS>
@@ -116,6 +116,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
   ],
   async run(args, signal) {
     const { values, words: paths } = parse(args, OPTIONS, ELSEWHERE)
+    for (const file of values.fromfile ?? []) paths.push(...(await pathsIn(file, signal)))
     const { monitor = false, quiet = [], raw, timeout = 0 } = values
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const format = formatOf(values)

@@ -1,5 +1,22 @@
+import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { InotifyError } from '../../errors.ts'
 import type { Kind } from '../../watch/report/change.ts'
+
+/** Returns the lines of a file ('-': stdin). Rejects with InotifyError if the file cannot be read, and with the signal's reason when that aborts: a user may be typing. */
+export async function pathsIn(file: string, signal: AbortSignal): Promise<string[]> {
+  try {
+    const stream = file === '-' ? process.stdin : createReadStream(file)
+    return (await text(addAbortSignal(signal, stream))).split('\n').filter((line) => line !== '')
+  } catch (error) {
+    signal.throwIfAborted()
+    const { errno, syscall = 'read' } = error as NodeJS.ErrnoException
+    if (errno === undefined) throw error
+    throw new InotifyError({ errno: -errno, syscall, path: file })
+  }
+}
 
 /** The place of an event, as inotifywait has it. */
 export interface Place {
