@@ -40,7 +40,7 @@ export class Staging {
   readonly #shown: string
   readonly #made: Made
   #state: StagingState
-  readonly #works = new Map<number, Promise<StagingArea>>()
+  readonly #works = new Map<number, StagingArea>()
 
   private constructor(target: DirectoryHandle, shown: string, made: Made, state: StagingState) {
     this.#target = target
@@ -100,12 +100,13 @@ export class Staging {
     return await hasLinks(this.#made.held)
   }
 
-  /** A pass over a source begins: where somebody has removed the place for what it makes ready, it gets another. */
-  async renew(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    if (work === undefined || (await hasLinks(work.held))) return
-    this.#works.delete(source)
-    await work.held.close()
+  /** A pass over a source begins: it gets a place for what it makes ready, unless it has one that nobody has removed. */
+  async prepare(source: number): Promise<void> {
+    const had = this.#works.get(source)
+    if (had !== undefined && (await hasLinks(had.held))) return
+    const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
+    this.#works.set(source, await onTarget('mkdir', this.#shown, opening))
+    await had?.held.close()
   }
 
   /** True: the target's directory is the mirror's to remove. */
@@ -132,40 +133,21 @@ export class Staging {
     }
   }
 
-  /** The place for what a pass over one of the sources makes ready, made when it is first asked for and kept. */
-  work(source: number): Promise<StagingArea> {
-    const had = this.#works.get(source)
-    if (had !== undefined) return had
-    const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
-    const work = onTarget('mkdir', this.#shown, opening)
-    this.#works.set(source, work)
-    // Tried again by whoever asks next.
-    work.catch(() => this.#works.delete(source))
+  /** The place for what a pass over one of the sources makes ready, from {@link prepare} on. */
+  work(source: number): StagingArea {
+    const work = this.#works.get(source)
+    if (work === undefined) throw new Error(`no place for source ${source}`)
     return work
   }
 
   /** Returns true if a file, or a directory with all in it, is ready to be published, for any source. */
-  async has(node: TargetNode): Promise<boolean> {
-    for (const work of this.#works.values())
-      if ((await work.catch(() => undefined))?.has(node) === true) return true
-    return false
+  has(node: TargetNode): boolean {
+    return [...this.#works.values()].some((work) => work.has(node))
   }
 
-  /** Keeps a pass's staged files beyond its end, in place of those of its source before. */
-  async keep(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    work?.keep()
-  }
-
-  /** Lets kept files go with the next pass over their source. */
-  async release(): Promise<void> {
-    for (const work of this.#works.values()) (await work.catch(() => undefined))?.release()
-  }
-
-  /** Ends a pass: removes all that was staged, and is neither published nor to be kept. */
-  async clear(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
+  /** Ends a pass: removes all that was made ready, and is neither published nor wanted. */
+  async clear(source: number, wanted: ReadonlySet<TargetNode>): Promise<void> {
+    await onTarget('unlink', this.#shown, this.work(source).clear(wanted))
   }
 
   async remove(): Promise<void> {
@@ -202,7 +184,7 @@ export class Staging {
 
   async #close(): Promise<void> {
     const { held, lock } = this.#made
-    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
+    for (const work of this.#works.values()) await work.held.close()
     this.#works.clear()
     // Waited for, unlike the close: the next start in this process must not find it locked.
     if (!lock.isClosed) await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
