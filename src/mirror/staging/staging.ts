@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { constants } from 'node:os'
 import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
@@ -15,12 +14,10 @@ import {
   openLeftover,
   removeStaging,
   removeUnfinished,
-  STAGING_PREFIX,
   stagingsIn,
-  UNBORN_PREFIX,
   WORK_PREFIX,
 } from './leftover_staging.ts'
-import { isNote, NOTE_MODE, requireNew } from './own.ts'
+import { isNote, NOTE_MODE, requireNew, stagingName } from './own.ts'
 import { type StagingState, writeStateFile } from './state_file.ts'
 
 /** A staging directory that has just been made. */
@@ -61,8 +58,7 @@ export class Staging {
   ): Promise<Staging> {
     const leftovers: Leftover[] = []
     try {
-      const found = await stagingsIn(target)
-      for (const name of found) {
+      for (const name of await stagingsIn(target)) {
         const leftover = await onTarget('open', shown, openLeftover(target, name, only, shown))
         if (leftover !== undefined) leftovers.push(leftover)
       }
@@ -77,8 +73,9 @@ export class Staging {
       const staging = new Staging(target, shown, made, state)
       try {
         // If two start at one time, the later one here sees the other.
+        const known = [made.name, ...leftovers.map(({ name }) => name)]
         for (const other of await stagingsIn(target)) {
-          if (other === made.name || found.includes(other)) continue
+          if (known.includes(other)) continue
           const running = await onTarget('open', shown, openLeftover(target, other, only, shown))
           await running?.[Symbol.asyncDispose]()
         }
@@ -235,13 +232,12 @@ async function makeStaging(target: DirectoryHandle, state: StagingState, shown: 
   }
 }
 
-/** Comes into being locked and with its state file: one without would seem to be left by a mirror that has ended, and two could run. */
+/** Another start takes it for a mirror's when it has its state file, which it gets when it is locked. */
 async function tryToMake(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {
   const { calls } = target
-  const random = randomBytes(6).toString('hex')
-  const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
-  await calls.mkdir(target.at(unborn), 0o700)
-  const held = await target.directory(unborn)
+  const name = stagingName()
+  await calls.mkdir(target.at(name), 0o700)
+  const held = await target.directory(name)
   let lock: HeldFile | undefined
   try {
     await requireNew(target, held, shown)
@@ -257,10 +253,9 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
     await calls.chmod(held.fd, 0o755)
-    await calls.rename(target.at(unborn), target.at(name))
     return { name, held, lock }
   } catch (error) {
-    await removeStaging(target, unborn, held, lock, true).catch(() => {})
+    await removeStaging(target, name, held, lock, true).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
@@ -11,7 +10,7 @@ import type { Built, StagingArea } from '../copy/staging_area.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
-import { UNBORN_PREFIX } from '../staging/leftover_staging.ts'
+import { stagingName } from '../staging/own.ts'
 import { isData, type Ready } from './build.ts'
 import { Placed } from './inventory.ts'
 import type { Target } from './target.ts'
@@ -231,7 +230,7 @@ async function exchangeBeside(
   name: string,
   held: DirectoryHandle,
 ): Promise<void> {
-  const [beside, aside] = [unborn(), unborn()]
+  const [beside, aside] = [stagingName(), stagingName()]
   const { calls } = parent
   await calls.rename(held.at(made), parent.at(beside))
   try {
@@ -239,10 +238,6 @@ async function exchangeBeside(
   } finally {
     await removeTree(parent, beside).catch(() => {})
   }
-}
-
-function unborn(): string {
-  return `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
 }
 
 /** Makes `tree` say that the step has been carried out. */
