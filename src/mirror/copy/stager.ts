@@ -196,7 +196,7 @@ export class Stager {
     try {
       const digest = await copyFile(held, name, key, { directory, name: place, shown }, isReadAgain)
       const copy: TargetFile = { kind: 'file', key, digest }
-      const looking = onTarget('stat', shown, directory.lstat(place))
+      const looking = onTarget(shown, directory.lstat(place))
       this.#work.add(
         copy,
         looking.then((stat) => ({ name: place, placed: new Placed(stat) })),

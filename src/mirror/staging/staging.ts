@@ -59,7 +59,7 @@ export class Staging {
     const leftovers: Leftover[] = []
     try {
       for (const name of await stagingsIn(target)) {
-        const leftover = await onTarget('open', shown, openLeftover(target, name, only, shown))
+        const leftover = await onTarget(shown, openLeftover(target, name, only, shown))
         if (leftover !== undefined) leftovers.push(leftover)
       }
       const states = leftovers.map(({ state }) => state)
@@ -69,19 +69,19 @@ export class Staging {
         only,
         made: union(states.map((each) => each.made)),
       }
-      const made = await onTarget('mkdir', shown, makeStaging(target, state, shown))
+      const made = await onTarget(shown, makeStaging(target, state, shown))
       const staging = new Staging(target, shown, made, state)
       try {
         // If two start at one time, the later one here sees the other.
         const known = [made.name, ...leftovers.map(({ name }) => name)]
         for (const other of await stagingsIn(target)) {
           if (known.includes(other)) continue
-          const running = await onTarget('open', shown, openLeftover(target, other, only, shown))
+          const running = await onTarget(shown, openLeftover(target, other, only, shown))
           await running?.[Symbol.asyncDispose]()
         }
-        await onTarget('rmdir', shown, removeUnfinished(target))
+        await onTarget(shown, removeUnfinished(target))
         // Only now: being killed before this line leaves what was inherited for the next.
-        for (const leftover of leftovers) await onTarget('rmdir', shown, leftover.remove())
+        for (const leftover of leftovers) await onTarget(shown, leftover.remove())
         return staging
       } catch (error) {
         await staging.remove().catch(() => {})
@@ -102,7 +102,7 @@ export class Staging {
     const had = this.#works.get(source)
     if (had !== undefined && (await hasLinks(had.held))) return
     const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
-    this.#works.set(source, await onTarget('mkdir', this.#shown, opening))
+    this.#works.set(source, await onTarget(this.#shown, opening))
     await had?.held.close()
   }
 
@@ -122,7 +122,7 @@ export class Staging {
     if (isSame(made, entries)) return
     const state = { ...this.#state, made: entries }
     try {
-      await onTarget('write', this.#shown, writeStateFile(this.#made.held, state, this.#shown))
+      await onTarget(this.#shown, writeStateFile(this.#made.held, state, this.#shown))
       this.#state = state
     } catch (error) {
       // On a full target. A name is enough while this process lives, and the next record mends it.
@@ -144,13 +144,13 @@ export class Staging {
 
   /** Ends a pass: removes all that was made ready, and is neither published nor wanted. */
   async clear(source: number, wanted: ReadonlySet<TargetNode>): Promise<void> {
-    await onTarget('unlink', this.#shown, this.work(source).clear(wanted))
+    await onTarget(this.#shown, this.work(source).clear(wanted))
   }
 
   async remove(): Promise<void> {
     const { held, name, lock } = this.#made
     try {
-      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, lock, true))
+      await onTarget(this.#shown, removeStaging(this.#target, name, held, lock, true))
     } finally {
       await this.#close()
     }
@@ -164,7 +164,7 @@ export class Staging {
     if (!(await this.#isBelieved())) return await this.remove()
     try {
       for (const source of this.#works.keys())
-        await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
+        await onTarget(this.#shown, removeTree(this.#made.held, workName(source)))
     } finally {
       await this.#close()
     }

@@ -105,7 +105,6 @@ async function carryOut(
   await using parent = await target.parentOf(path)
   if (step.do === 'remove') {
     await onTarget(
-      'unlink',
       shown,
       removeTree(parent, name, (stat) => placed?.isSame(stat) === true),
     )
@@ -113,21 +112,21 @@ async function carryOut(
   } else if (step.do === 'attributes') {
     // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
     // name as well.
-    await using entry = await onTarget('open', shown, parent.hold(name).catch(orDisplaced(path)))
+    await using entry = await onTarget(shown, parent.hold(name).catch(orDisplaced(path)))
     const { opened } = entry
     if (!placed?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
-    placed.note(await onTarget('stat', shown, entry.stat()))
+    placed.note(await onTarget(shown, entry.stat()))
   } else if (work === undefined) {
     throw new Error(`planned without a place to make it: ${path}`)
   } else if (isData(step) && step.node.kind === 'link') {
     const isDraftContent = target.tree.entries.has(DATA_NEXT)
-    const made = await onTarget('rename', shown, swapData(parent, step.node.to, work, isDraftContent))
+    const made = await onTarget(shown, swapData(parent, step.node.to, work, isDraftContent))
     target.placed.set(path, new Placed(made))
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
-    const exchanged = await onTarget('rename', shown, publish(built, parent, name, work))
+    const exchanged = await onTarget(shown, publish(built, parent, name, work))
     target.placed.set(path, built.placed)
     return exchanged || step.essential || step.node.kind === 'link'
   }

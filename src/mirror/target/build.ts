@@ -52,23 +52,23 @@ async function build(node: TargetNode, shown: string, building: Building): Promi
   const { work } = building
   const { held } = work
   const { calls } = held
-  const ready = await onTarget('rename', shown, work.take(node))
+  const ready = await onTarget(shown, work.take(node))
   if (ready !== undefined) return ready
   const name = work.next()
   if (node.kind !== 'directory') {
     if (node.kind === 'file') await linkPublished(node, building, name, shown)
-    else await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))
-    return { name, placed: new Placed(await onTarget('stat', shown, held.lstat(name))) }
+    else await onTarget(shown, calls.symlink(node.to, held.at(name)))
+    return { name, placed: new Placed(await onTarget(shown, held.lstat(name))) }
   }
   // The thread keeps the order: what is made is opened and filled behind that.
   const mode = (Number(node.key.mode) & 0o777) | 0o700
-  const making = onTarget('mkdir', shown, calls.mkdir(held.at(name), mode))
-  const opening = onTarget('open', shown, held.directory(name))
+  const making = onTarget(shown, calls.mkdir(held.at(name), mode))
+  const opening = onTarget(shown, held.directory(name))
   const entries = new Map<string, Placed>()
   const filling = leavesAtOnce(node.entries, async (child, of) => {
     const at = `${shown}/${child}`
     const built = await build(of, at, building)
-    await onTarget('rename', at, calls.rename(held.at(built.name), held.at(`${name}/${child}`)))
+    await onTarget(at, calls.rename(held.at(built.name), held.at(`${name}/${child}`)))
     entries.set(child, built.placed)
   })
   await Promise.allSettled([making, opening, filling])
@@ -76,7 +76,7 @@ async function build(node: TargetNode, shown: string, building: Building): Promi
   await using made = await opening
   await filling
   await copyAttributes(made, shown, node.key)
-  return { name, placed: new Placed(await onTarget('stat', shown, made.stat()), entries) }
+  return { name, placed: new Placed(await onTarget(shown, made.stat()), entries) }
 }
 
 /**
@@ -97,8 +97,8 @@ async function linkPublished(
   const path = `${current.name}/${below}`
   await using directory = await target.parentOf(path)
   const child = path.slice(path.lastIndexOf('/') + 1)
-  await onTarget('link', shown, held.calls.link(directory.at(child), held.at(name)))
-  const linked = await onTarget('stat', shown, held.lstat(name))
+  await onTarget(shown, held.calls.link(directory.at(child), held.at(name)))
+  const linked = await onTarget(shown, held.lstat(name))
   if (target.placed.at(path)?.holds(linked) !== true) throw new Displaced(path)
 }
 

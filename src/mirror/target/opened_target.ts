@@ -72,12 +72,11 @@ async function openOnce(
   try {
     await warnUnlessInMemory(held, directory)
     const options = { shown: directory, createdTarget: created, only }
-    const staging = await onTarget('open', directory, Staging.open(held, options))
+    const staging = await onTarget(directory, Staging.open(held, options))
     try {
-      const { tree, placed } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
+      const { tree, placed } = await onTarget(directory, readBack(held, staging.made, only, bytes))
       // One name is the staging directory's.
-      const wasEmpty =
-        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
+      const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
       const above = await inodeAt(calls, dirname(directory))
       return { held, wasEmpty, above, staging, tree, placed, passes: 0 }
     } catch (error) {

@@ -71,8 +71,8 @@ export class Publisher {
     return this.#inTurn(async () => {
       const { shown } = this.#target
       // Marked as the target's errors: a pass would take them for the source's.
-      const moved = await onTarget('open', shown, this.#target.locate())
-      await onTarget('stat', shown, this.#target.staging.prepare(source))
+      const moved = await onTarget(shown, this.#target.locate())
+      await onTarget(shown, this.#target.staging.prepare(source))
       await this.#target.verify()
       if (moved !== undefined) {
         this.#contributions.fill(undefined)

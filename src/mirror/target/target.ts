@@ -116,7 +116,7 @@ export class Target {
   /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
   async verify(): Promise<void> {
     const { held, tree, placed } = this.#opened
-    const entries = await onTarget('stat', this.shown, untouched(held, tree, placed))
+    const entries = await onTarget(this.shown, untouched(held, tree, placed))
     if (entries !== tree.entries) replaceEntries(tree, entries)
   }
 
@@ -138,7 +138,7 @@ export class Target {
       const at = parts.slice(0, index + 1).join('/')
       const above = here
       try {
-        here = await onTarget('open', `${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
+        here = await onTarget(`${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
       } finally {
         await above.close()
       }
@@ -168,9 +168,9 @@ export class Target {
   /** Makes another staging directory where somebody has removed the one that there was, as whoever clears the target does. */
   async #restage(): Promise<InotifyError | undefined> {
     const { held, staging } = this.#opened
-    if (await onTarget('stat', this.shown, staging.isThere())) return undefined
+    if (await onTarget(this.shown, staging.isThere())) return undefined
     const { only } = this.#place
-    const again = await onTarget('open', this.shown, held.descend(''))
+    const again = await onTarget(this.shown, held.descend(''))
     try {
       const options = { shown: this.shown, createdTarget: staging.createdTarget, only }
       this.#turnTo({ ...this.#opened, held: again, staging: await Staging.open(again, options), passes: 0 })
