@@ -4,7 +4,7 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { type At, RENAME_EXCHANGE, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { DATA_NEXT } from '../../volume/layout.ts'
+import { DATA_NEXT, PARTING } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
 import type { Step } from '../plan/plan.ts'
@@ -14,12 +14,6 @@ import { stagingName } from '../staging/own.ts'
 import { isData, type Ready } from './build.ts'
 import { Placed } from './inventory.ts'
 import type { Target } from './target.ts'
-
-/**
- * The ms that a redirected link is waited for before its old target goes: a reader may have lost the processor between reading the
- * link's text and looking up the name in it.
- */
-const PARTING = 10
 
 /** The outcome of a plan. */
 export interface Applied {
