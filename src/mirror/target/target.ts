@@ -57,9 +57,7 @@ export class Target {
 
   /** The first level of the mirror's entries, with the identities of their inodes. */
   get made(): Map<string, string[]> {
-    const { tree, placed } = this.#opened
-    const identitiesOf = (name: string) => [placed.at(name)?.identity].filter((each) => each !== undefined)
-    return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
+    return new Map([...this.placed.entries].map(([name, { identity }]) => [name, [identity]]))
   }
 
   /** True: everything in it is this mirror's. */
