@@ -25,7 +25,7 @@ export interface Applied {
 }
 
 /**
- * Carries out the steps of a plan in their order. `target.tree` follows each step that has succeeded and no other, so what
+ * Carries out the steps of a plan in their order. The target's tree follows each step that has succeeded and no other, so what
  * failed is planned again the next time.
  *
  * @param without those of the steps left that are safe without what has failed
@@ -58,7 +58,7 @@ export async function apply(
     try {
       if (step.do === 'remove') await part()
       mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
-      believe(target.tree, step)
+      believe(target.opened.tree, step)
     } catch (error) {
       if (error instanceof Displaced) {
         isDisplaced = true
@@ -91,7 +91,8 @@ async function carryOut(
 ): Promise<boolean> {
   if (step.do === 'remember') return false
   const { path } = step
-  const placed = target.placed.at(path)
+  const { tree, placed } = target.opened
+  const known = placed.at(path)
   const shown = `${target.shown}/${path}`
   const name = path.slice(path.lastIndexOf('/') + 1)
   const built = ready.get(step)
@@ -100,28 +101,28 @@ async function carryOut(
   if (step.do === 'remove') {
     await onTarget(
       shown,
-      removeTree(parent, name, (stat) => placed?.isSame(stat) === true),
+      removeTree(parent, name, (stat) => known?.isSame(stat) === true),
     )
-    target.placed.set(path, undefined)
+    placed.set(path, undefined)
   } else if (step.do === 'attributes') {
     // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
     // name as well.
     await using entry = await onTarget(shown, parent.hold(name).catch(orDisplaced(path)))
     const { opened } = entry
-    if (!placed?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
+    if (!known?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
-    placed.note(await onTarget(shown, entry.stat()))
+    known.note(await onTarget(shown, entry.stat()))
   } else if (work === undefined) {
     throw new Error(`planned without a place to make it: ${path}`)
   } else if (isData(step) && step.node.kind === 'link') {
-    const isDraftContent = target.tree.entries.has(DATA_NEXT)
+    const isDraftContent = tree.entries.has(DATA_NEXT)
     const made = await onTarget(shown, swapData(parent, step.node.to, work, isDraftContent))
-    target.placed.set(path, new Placed(made))
+    placed.set(path, new Placed(made))
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
     const exchanged = await onTarget(shown, publish(built, parent, name, work))
-    target.placed.set(path, built.placed)
+    placed.set(path, built.placed)
     return exchanged || step.essential || step.node.kind === 'link'
   }
   return false

@@ -89,7 +89,7 @@ async function linkPublished(
   name: string,
   shown: string,
 ): Promise<void> {
-  const current = target && currentGeneration(target.tree)
+  const current = target && currentGeneration(target.opened.tree)
   const below = current && pathIn(current.tree, node)
   if (target === undefined || current === undefined || below === undefined)
     // Another source's pass has cleared it away since it was planned.
@@ -99,7 +99,7 @@ async function linkPublished(
   const child = path.slice(path.lastIndexOf('/') + 1)
   await onTarget(shown, held.calls.link(directory.at(child), held.at(name)))
   const linked = await onTarget(shown, held.lstat(name))
-  if (target.placed.at(path)?.holds(linked) !== true) throw new Displaced(path)
+  if (target.opened.placed.at(path)?.holds(linked) !== true) throw new Displaced(path)
 }
 
 /**

@@ -51,7 +51,7 @@ export class Publisher {
 
   /** The entries of the target. */
   get tree(): TargetTree {
-    return this.#target.tree
+    return this.#target.opened.tree
   }
 
   /** True: the target has all that was last to be published of every source. */
@@ -72,7 +72,7 @@ export class Publisher {
       const { shown } = this.#target
       // Marked as the target's errors: a pass would take them for the source's.
       const moved = await onTarget(shown, this.#target.locate())
-      await onTarget(shown, this.#target.staging.prepare(source))
+      await onTarget(shown, this.#target.opened.staging.prepare(source))
       await this.#target.verify()
       if (moved !== undefined) {
         this.#contributions.fill(undefined)
@@ -146,7 +146,7 @@ export class Publisher {
   /** Removes from the target all that the mirror has put there. */
   withdraw(): Promise<readonly InotifyError[]> {
     return this.#inTurn(async () => {
-      const { tree } = this.#target
+      const { tree } = this.#target.opened
       await this.#target.verify()
       const steps = plan(tree, { ...tree, entries: new Map() })
       return (await apply(steps, new Map(), this.#target, undefined)).failures
@@ -157,8 +157,8 @@ export class Publisher {
   leave(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#target.verify()
-      await this.#target.staging.record(this.#target.made)
-      await this.#target.staging.leave()
+      await this.#target.opened.staging.record(this.#target.made)
+      await this.#target.opened.staging.leave()
     })
   }
 
@@ -173,7 +173,7 @@ export class Publisher {
     mayRemove: boolean,
   ): Promise<Published | undefined> {
     const target = this.#target
-    const { tree, conflicts } = merge(contributions, target.tree)
+    const { tree, conflicts } = merge(contributions, target.opened.tree)
     const failures = conflicts.map(
       ({ name, sources: [first, second] }) =>
         new InotifyError({
@@ -183,12 +183,12 @@ export class Publisher {
           hint: `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`,
         }),
     )
-    const all = plan(target.tree, tree)
+    const all = plan(target.opened.tree, tree)
     const without = (failed: Iterable<string>, steps: readonly Step[]) =>
       safeWithout(
         failed,
         steps,
-        target.tree,
+        target.opened.tree,
         tree,
         contributions.map(({ doubts }) => doubts),
       )
@@ -214,15 +214,15 @@ export class Publisher {
       steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
     }
     const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
-    const before = copyTree(target.tree)
-    const work = target.staging.work(source)
+    const before = copyTree(target.opened.tree)
+    const work = target.opened.staging.work(source)
     const built = await buildAll(steps, target, work)
     try {
-      await target.staging.record(withBuilt(target.made, steps, built))
+      await target.opened.staging.record(withBuilt(target.made, steps, built))
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
-      steps = withoutNew(steps, target.staging.made)
+      steps = withoutNew(steps, target.opened.staging.made)
     }
     if (steps.length < all.length) {
       const isDone = new Set(steps)
@@ -237,7 +237,7 @@ export class Publisher {
     // Entries that somebody has displaced meanwhile are copied once more.
     if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
-    const changed = applied.isVisible ? changedNames(before, target.tree) : undefined
+    const changed = applied.isVisible ? changedNames(before, target.opened.tree) : undefined
     return {
       changed,
       failures: [...failures, ...applied.failures],
@@ -268,7 +268,7 @@ export class Publisher {
   }
 
   #isNodeAtHand(node: TargetNode, isOfGeneration: boolean): boolean {
-    const { tree, staging } = this.#target
+    const { tree, staging } = this.#target.opened
     const from = isOfGeneration ? currentGeneration(tree)?.tree : undefined
     return isAtHand(node, (each) => staging.has(each), from)
   }

@@ -3,10 +3,10 @@ import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { replaceEntries, type TargetTree, without } from '../plan/tree.ts'
+import { replaceEntries, without } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
-import type { Inode, Placed } from './inventory.ts'
+import type { Inode } from './inventory.ts'
 import { removeIfEmpty } from './open_target.ts'
 import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
@@ -41,28 +41,14 @@ export class Target {
     return this.#opened.held
   }
 
-  get staging(): Staging {
-    return this.#opened.staging
-  }
-
-  /** The mirror's entries. */
-  get tree(): TargetTree {
-    return this.#opened.tree
-  }
-
-  /** Their inodes. */
-  get placed(): Placed {
-    return this.#opened.placed
+  /** The directory that is mirrored to at present. */
+  get opened(): OpenedTarget {
+    return this.#opened
   }
 
   /** The first level of the mirror's entries, with the identities of their inodes. */
   get made(): Map<string, string[]> {
-    return new Map([...this.placed.entries].map(([name, { identity }]) => [name, [identity]]))
-  }
-
-  /** True: everything in it is this mirror's. */
-  get wasEmpty(): boolean {
-    return this.#opened.wasEmpty
+    return new Map([...this.#opened.placed.entries].map(([name, { identity }]) => [name, [identity]]))
   }
 
   /** A pass begins that makes things ready here; to be ended with what this returns. */
@@ -120,8 +106,9 @@ export class Target {
 
   /** Believes no more that the mirror's entry is at a path. */
   drop(path: string): void {
-    this.placed.set(path, undefined)
-    replaceEntries(this.tree, without(this.tree, path.split('/')).entries)
+    const { tree, placed } = this.#opened
+    placed.set(path, undefined)
+    replaceEntries(tree, without(tree, path.split('/')).entries)
   }
 
   /**
@@ -149,7 +136,7 @@ export class Target {
 
   /** Removes the directory if the mirror, or one before it, made it, it is still at its path, and there is nothing else in it. */
   async removeIfOwn(): Promise<void> {
-    if (!this.staging.createdTarget) return
+    if (!this.#opened.staging.createdTarget) return
     const there = await this.#calls.stat({ fd: AT_FDCWD, name: this.shown }).catch(() => undefined)
     if (there?.dev === this.held.opened.dev && there.ino === this.held.opened.ino)
       await removeIfEmpty(this.#calls, this.shown)
