@@ -221,7 +221,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       await publisher.settled()
       if (content !== 'remove') return await publisher.leave()
       const failures = await publisher.withdraw()
-      await target.staging.remove()
+      await target.opened.staging.remove()
       await target.removeIfOwn()
       if (failures[0] !== undefined) throw failures[0]
     } finally {

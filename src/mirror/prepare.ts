@@ -132,7 +132,7 @@ async function prepareTarget(
         keys: countKeys(publisher.tree),
       }
     },
-    inherited: !target.wasEmpty,
+    inherited: !target.opened.wasEmpty,
     close: async () => {
       await target.close()
       calls.end()

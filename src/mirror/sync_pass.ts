@@ -18,6 +18,7 @@ import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './sou
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
 import { buildAhead } from './target/build.ts'
+import type { OpenedTarget } from './target/opened_target.ts'
 import { NOTHING, type Published, type Publisher } from './target/publisher.ts'
 import type { Target } from './target/target.ts'
 
@@ -78,11 +79,11 @@ export class SyncPass {
     const { publisher, index } = this.#context
     try {
       for (let left = ATTEMPTS; ; left--) {
-        const epoch = await publisher.begin(index)
+        const opened = await publisher.begin(index)
         let outcome: Outcome | undefined
         let uncleared: InotifyError | undefined
         try {
-          outcome = await this.#attempt(epoch, signal, left > 1)
+          outcome = await this.#attempt(opened, signal, left > 1)
         } catch (error) {
           // A directory that was replaced while it was read cannot be listed, for one: whether the source has gone shows at its path.
           if (isOfSource(error) && left > 1) continue
@@ -90,7 +91,7 @@ export class SyncPass {
           const path = error instanceof Torn ? '..data' : ''
           if (left === 1) outcome = { found: 'torn', path, reason: error.message }
         } finally {
-          uncleared = await this.#clear().finally(() => publisher.end(epoch))
+          uncleared = await publisher.end(index, opened)
         }
         // The pass's findings count whatever is left behind; the next one tries to clear that away, too.
         if (outcome?.found === 'source' && uncleared !== undefined)
@@ -105,19 +106,8 @@ export class SyncPass {
     }
   }
 
-  async #clear(): Promise<InotifyError | undefined> {
-    const { target, index } = this.#context
-    try {
-      await target.staging.clear(index)
-    } catch (error) {
-      if (error instanceof InotifyError) return error
-      throw error
-    }
-    return undefined
-  }
-
-  async #attempt(epoch: number, signal: AbortSignal, isRepeatable: boolean): Promise<Outcome> {
-    const { config, source, index, publisher, target, rules } = this.#context
+  async #attempt(opened: OpenedTarget, signal: AbortSignal, isRepeatable: boolean): Promise<Outcome> {
+    const { config, source, index, publisher, rules } = this.#context
     const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
@@ -126,7 +116,9 @@ export class SyncPass {
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
     const held = scan.generation
     const staged =
-      snapshot.over === undefined ? await this.#stage(root, snapshot, held, signal) : this.#link(snapshot)
+      snapshot.over === undefined
+        ? await this.#stage(opened, root, snapshot, held, signal)
+        : this.#link(snapshot)
     this.#emptied = staged.emptied
     const { over } = snapshot
     if (over !== undefined)
@@ -135,7 +127,7 @@ export class SyncPass {
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
     // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
     if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
-      buildAhead(staged.generation.tree, await target.staging.work(index), staged.generation.from)
+      buildAhead(staged.generation.tree, opened.staging.work(index), staged.generation.from)
     // A swap leaves entries to be removed: the permission is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
       verify(root, snapshot, held),
@@ -152,7 +144,7 @@ export class SyncPass {
     const isSure = moved.size === 0 && !isNews
     const doubts = { wanting: new Set([...staged.wanting, ...moved]), nowhere }
     const contribution = { ...this.#contribution(snapshot, staged), doubts }
-    const published = await this.#publish(root, epoch, contribution, isSwapped)
+    const published = await this.#publish(root, opened, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
       isSure &&
@@ -188,25 +180,26 @@ export class SyncPass {
 
   async #publish(
     root: SourceHandle,
-    epoch: number,
+    opened: OpenedTarget,
     contribution: Contribution,
     isConfirmed: boolean,
   ): Promise<Published> {
     const { source, index, publisher } = this.#context
-    const published = await publisher.publish(index, epoch, contribution, isConfirmed)
+    const published = await publisher.publish(index, opened, contribution, isConfirmed)
     if (published !== undefined) return published
     // Not while it publishes: a source that has stopped answering must not hold up the others.
     await source.confirm(await root.stat())
-    return (await publisher.publish(index, epoch, contribution, true)) ?? NOTHING
+    return (await publisher.publish(index, opened, contribution, true)) ?? NOTHING
   }
 
   async #stage(
+    opened: OpenedTarget,
     root: SourceHandle,
     snapshot: Snapshot,
     held: DirectoryHandle | undefined,
     signal: AbortSignal,
   ): Promise<Ready> {
-    const { config, index, publisher, target } = this.#context
+    const { config, index, publisher } = this.#context
     const before = {
       target: publisher.tree,
       own: publisher.contributionOf(index)?.entries,
@@ -215,7 +208,7 @@ export class SyncPass {
       emptied: this.#emptied,
     }
     const stillness = { quiet: config.quiet, signal }
-    const staged = await stage(root, snapshot, held, before, () => target.staging.work(index), stillness)
+    const staged = await stage(root, snapshot, held, before, opened.staging.work(index), stillness)
     return { ...staged, isHeld: false }
   }
 

@@ -4,8 +4,9 @@ import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { syncFile } from './draft/durable.ts'
 import { hasOwner, keepOwner, notProven } from './draft/owner.ts'
 import type { Place } from './draft/place.ts'
-import { withTemporary } from './draft/temporary.ts'
-import { withWorkDirectory } from './draft/work_directory.ts'
+import { withReady } from './draft/ready.ts'
+import { Temporary } from './draft/temporary.ts'
+import { WorkDirectory } from './draft/work_directory.ts'
 import { about } from './failure.ts'
 
 const CHUNK = 1024 * 1024
@@ -31,7 +32,7 @@ export function isVersion(now: FileStat, version: FileStat): boolean {
 
 /** Copies a regular file beside its destination and renames it there. Throws {@link Changed} unless it is `version` throughout. */
 export async function copyFile(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withTemporary(to.directory, version.uid, async (temporary) => {
+  await withReady(to.directory, Temporary.givenTo(version.uid), async (temporary) => {
     const { file: copy } = temporary
     await using source = await about(from.shown, openVersion(from, version))
     const { calls } = source
@@ -57,7 +58,7 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
 
 /** Copies a symlink likewise: its text, byte by byte. */
 export async function copyLink(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withWorkDirectory(to.directory, async (work) => {
+  await withReady(to.directory, WorkDirectory.make, async (work) => {
     await using source = await about(from.shown, from.directory.hold(from.name))
     if (!isVersion(source.opened, version)) throw new Changed('it is another version')
     const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))

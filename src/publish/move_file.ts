@@ -110,11 +110,9 @@ async function requireRemovable({ directory, name, shown }: Place): Promise<void
   })
 }
 
-async function removeSource({ directory, name, shown }: Place, version: FileStat): Promise<void> {
-  const now = await directory.lstat(name).catch((error) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  })
+async function removeSource(source: Place, version: FileStat): Promise<void> {
+  const { directory, name, shown } = source
+  const now = await source.lstat()
   // Another process has removed the source first.
   if (now === undefined) return
   if (!isVersion(now, version))

@@ -3,18 +3,15 @@ import { codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
-import { DATA, DATA_NEXT, linkText } from '../volume/layout.ts'
+import { DATA, DATA_NEXT, linkText, PARTING } from '../volume/layout.ts'
 import { inTurn, lockDirectory } from './directory/directory_lock.ts'
 import { directoryMode, type Keys } from './directory/keys.ts'
 import { type Layout, LINK_NEXT, readLayout } from './directory/layout.ts'
 import { holdsKeys, removeVersion, writeVersion } from './directory/version.ts'
 import { VersionMark } from './directory/version_mark.ts'
 import { syncDirectory } from './draft/durable.ts'
-import { followToDirectoryPlace, openDirectory, type Place } from './draft/place.ts'
+import { followToDirectoryPlace, lstatIfThere, openDirectory, type Place } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
-
-/** ms: openat(2) reads `..data` and looks up its target in two steps, between which a reader may have to wait for a processor. */
-const PARTING = 10
 
 /** publishDirectory() (publish.ts), with a mode for each key. */
 export async function publishKeys(path: string, keys: Keys): Promise<{ changed: boolean }> {
@@ -125,11 +122,7 @@ async function refuseDirectories(
 ): Promise<void> {
   for (const name of keys.entries.keys()) {
     if (links.has(name)) continue
-    const stat = await directory.lstat(name).catch((error) => {
-      if (codeOf(error) === 'ENOENT') return undefined
-      throw error
-    })
-    if (stat?.isDirectory() === true)
+    if ((await lstatIfThere(directory, name))?.isDirectory() === true)
       throw failure('EISDIR', 'rename', `${shown}/${name}`, "a directory is in the way of the key's link")
   }
 }

@@ -5,7 +5,8 @@ import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import { syncDirectory, syncFile, writeAll } from './draft/durable.ts'
 import { keepOwner, modeOfCopy } from './draft/owner.ts'
 import { followIn, followToPlace, type Place, refuseMountPoint } from './draft/place.ts'
-import { withTemporary } from './draft/temporary.ts'
+import { withReady } from './draft/ready.ts'
+import { Temporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
 
 /** The content and rights of a replacement. */
@@ -17,17 +18,15 @@ export interface Replacement {
   readonly newMode: number
   /** The group for which the bits of `newMode` are meant, if they come from another file. */
   readonly newGroup?: bigint | undefined
-  readonly keepsOwner: boolean
+  /** True: the file is to be the caller's, whoever has the one that it replaces. */
+  readonly isOwn?: true
 }
 
 /** replaceFile() (publish.ts), with a mode for a new file. */
-export async function replaceFileAs(
-  path: string,
-  replacement: Omit<Replacement, 'keepsOwner'>,
-): Promise<void> {
+export async function replaceFileAs(path: string, replacement: Replacement): Promise<void> {
   await withCalls(path, async (calls) => {
     await using place = await followToPlace(calls, path)
-    await replaceAt(place, { ...replacement, keepsOwner: true })
+    await replaceAt(place, replacement)
   })
 }
 
@@ -36,10 +35,10 @@ export async function replaceFileIn(
   directory: DirectoryHandle,
   name: string,
   shown: string,
-  replacement: Omit<Replacement, 'keepsOwner'>,
+  replacement: Replacement,
 ): Promise<void> {
   await using place = await followIn(directory, name, shown)
-  await about(shown, replaceAt(place, { ...replacement, keepsOwner: true }))
+  await about(shown, replaceAt(place, replacement))
 }
 
 /** Replaces the file at a place, where a symlink would be replaced. */
@@ -49,9 +48,9 @@ export async function replaceAt(place: Place, replacement: Replacement): Promise
   refuseUnlessFile(place, there)
   // A symlink that is to be replaced has nothing to keep.
   const old = there?.isFile() === true ? there : undefined
-  const kept = replacement.keepsOwner ? old : undefined
+  const kept = replacement.isOwn ? undefined : old
   if (kept !== undefined) await refuseOthersFile(place, kept)
-  await withTemporary(directory, kept?.uid, async (temporary) => {
+  await withReady(directory, Temporary.givenTo(kept?.uid), async (temporary) => {
     const { file } = temporary
     // First, as chown(2) is what fails. It clears the set-id bits, so the mode comes behind it.
     if (kept !== undefined) await keepOwner(file, kept, shown)

@@ -18,6 +18,6 @@ export async function touchDirectory(directory: DirectoryHandle, shown: string):
   const path = `${shown}/${TOUCHED_NAME}`
   // Never twice the same, or a mirror would have nothing to carry on.
   const data = Buffer.from(`${new Date().toISOString()} ${process.hrtime.bigint()}\n`)
-  const replacement = { data, mode: NEW_FILE_MODE, newMode: NEW_FILE_MODE, keepsOwner: false }
+  const replacement = { data, mode: NEW_FILE_MODE, newMode: NEW_FILE_MODE, isOwn: true } as const
   await about(path, replaceAt(new Place(directory, TOUCHED_NAME, path), replacement))
 }

@@ -3,6 +3,12 @@ export const DATA = '..data'
 /** The name from which `..data` is renamed. Consumers and their filters know it. */
 export const DATA_NEXT = '..data_tmp'
 
+/**
+ * The ms that a redirected link is waited for before its old target goes: openat(2) reads the link and looks up what it leads to in two
+ * steps, between which a reader may have to wait for a processor.
+ */
+export const PARTING = 10
+
 /** Go's MkdirTemp ends it with digits, mkdtemp(3) with letters too. */
 const VERSION = /^\.\.\d{4}(_\d{2}){5}\.[0-9A-Za-z]+$/
 

@@ -187,7 +187,7 @@ test('a target that another mirror begins to use as soon as it is made has the a
   const make = vi.spyOn(SyscallThread.prototype, 'mkdir')
   make.mockImplementationOnce(async () => {
     mkdirSync(target, 0o700)
-    mkdirSync(join(target, '.inotify-bridge-new-0123456789ab'), 0o700)
+    mkdirSync(join(target, '.inotify-bridge-0123456789ab'), 0o700)
   })
   onTestFinished(() => make.mockRestore())
   await start()
@@ -197,14 +197,12 @@ test('a target that another mirror begins to use as soon as it is made has the a
 test('a mirror that starts clears away what a dead one has left as it started', async () => {
   const { source, target, start } = fixture()
   await writeFile(join(source, 'key'), 'value')
-  const [early, late] = ['0123456789ab', '0123456789ac'].map((at) =>
-    join(target, `.inotify-bridge-new-${at}`),
-  )
-  for (const unborn of [early, late] as string[]) await mkdir(unborn, { recursive: true, mode: 0o700 })
+  const [early, late] = ['0123456789ab', '0123456789ac'].map((at) => join(target, `.inotify-bridge-${at}`))
+  for (const staging of [early, late] as string[]) await mkdir(staging, { recursive: true, mode: 0o700 })
   await writeFile(join(late as string, 'lock'), '')
   await chmod(join(late as string, 'lock'), 0o1600)
   await start()
-  expect((await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-new-'))).toEqual([])
+  expect([early, late].filter((path) => existsSync(path as string))).toEqual([])
 })
 
 // The other one comes to what is not locked yet.
@@ -232,7 +230,7 @@ test.each(TAKEN_FOR_DEAD)(
     })
     let clearedAway: string[] = []
     const clear = async () => {
-      clearedAway = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-new-'))
+      clearedAway = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
       if (moment === 'killed behind its lock') await unlink(join(target, clearedAway[0] ?? '', 'lock'))
       else await removeUnfinished(held)
     }
@@ -253,7 +251,7 @@ test.each(TAKEN_FOR_DEAD)(
     expect(clearedAway).toHaveLength(1)
     const [staging = '', ...others] = (await readdir(target)).filter((name) => name !== 'key')
     expect(others).toEqual([])
-    expect(clearedAway.map((name) => name.replace('new-', ''))).not.toContain(staging)
+    expect(clearedAway).not.toContain(staging)
     expect((await readdir(join(target, staging))).sort()).toEqual(expect.arrayContaining(['ledger', 'lock']))
     await mirror.close()
     expect(await readdir(target)).toEqual([])

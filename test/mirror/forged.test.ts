@@ -122,13 +122,13 @@ test("a file that has taken the name of one that was noted down is somebody else
 test('a directory of this user that somebody has given such a name is none of a mirror: it stays with all in it', async () => {
   const { target, start } = await openTarget(0o777)
   const old = new Date(Date.now() - 3_600_000)
-  for (const name of [FORGED, '.inotify-bridge-new-0123456789ab']) {
+  for (const name of [FORGED, '.inotify-bridge-ab0123456789']) {
     await mkdir(join(target, name), { mode: 0o700 })
     await writeFile(join(target, name, 'private'), 'theirs')
     utimesSync(join(target, name), old, old)
   }
   await (await start()).close()
-  for (const name of [FORGED, '.inotify-bridge-new-0123456789ab'])
+  for (const name of [FORGED, '.inotify-bridge-ab0123456789'])
     expect(await readFile(join(target, name, 'private'), 'utf8')).toBe('theirs')
 })
 
@@ -295,7 +295,7 @@ describe.skipIf(!isRoot)(
         const { source } = await openTarget(0o755)
         const target = directory('/dev/shm')
         await chmod(target, 0o777)
-        const attack = await exchanging(target, '.inotify-bridge-new-', uid)
+        const attack = await exchanging(target, '.inotify-bridge-', uid)
         for (let n = 0; n < TRIES; n++) {
           await attack.lay()
           try {

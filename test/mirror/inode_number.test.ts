@@ -2,7 +2,7 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Inventory } from '../../src/mirror/target/inventory.ts'
+import { Placed } from '../../src/mirror/target/inventory.ts'
 import { FileStat } from '../../src/mounts/syscalls/file_stat.ts'
 import { begin, directory, fixture } from './fixture.ts'
 
@@ -15,16 +15,19 @@ function directoryMadeAt(btimeNs: bigint): FileStat {
 }
 
 test('a directory that was made later is another one, whatever its number', () => {
-  const inventory = new Inventory()
   const made = directoryMadeAt(1_000n)
-  inventory.note('d', made)
-  expect(inventory.confirm('d', made)).toBe(true)
-  expect(inventory.verify('d', made)).toBe(true)
+  const placed = new Placed(made)
   const later = directoryMadeAt(2_000n)
-  expect([inventory.isSame('d', later), inventory.holds('d', later)]).toEqual([false, false])
-  expect([inventory.verify('d', later), inventory.confirm('d', later)]).toEqual([false, false])
+  for (const moment of ['put in place', 'seen there']) {
+    expect([placed.isSame(later), placed.holds(later), placed.verify(later)], moment).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(placed.verify(made), moment).toBe(true)
+  }
   // Of a file system that does not say when there is only the number.
-  expect(inventory.verify('d', directoryMadeAt(0n))).toBe(true)
+  expect(placed.verify(directoryMadeAt(0n))).toBe(true)
 })
 
 test('a directory of the number that the removed one had goes with all in it', async ({ skip }) => {

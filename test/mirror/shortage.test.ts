@@ -40,7 +40,8 @@ test('nor can it be seen that what was put in place is there: it is the mirrorâ€
     await writeFile(join(source, name), '')
   }
   await symlink('f', join(source, 'link'))
-  const spy = vi.spyOn(Target.prototype, 'confirm')
+  await mirror.refresh()
+  const spy = vi.spyOn(Target.prototype, 'verify')
   onTestFinished(() => spy.mockRestore())
   spy.mockRejectedValue(new InotifyError({ errno: 'EMFILE', syscall: 'open', path: target }))
   await mirror.refresh()

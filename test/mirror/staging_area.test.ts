@@ -1,55 +1,58 @@
 // What several sources' passes have staged, and one of them takes from another.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { StagingArea } from '../../src/mirror/copy/staging_area.ts'
 import type { TargetFile } from '../../src/mirror/plan/tree.ts'
+import { Placed } from '../../src/mirror/target/inventory.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { directory } from './fixture.ts'
 
-const KEPT = 5
+const READY = 5
 
-/** Areas of two sources, the first with files that are kept. */
+/** Areas of two sources, the first with files that are ready. */
 async function areas() {
   const path = directory()
   const calls = new SyscallThread()
   onTestFinished(() => calls.end())
   const staging = await DirectoryHandle.open(calls, path)
-  const all = new Map<number, Promise<StagingArea>>()
-  for (const source of [0, 1]) {
-    mkdirSync(join(path, `${source}`))
-    all.set(source, StagingArea.open(staging, `${source}`, path, all))
+  const all = new Map<number, StagingArea>()
+  const open = async (source: number) => {
+    const area = await StagingArea.open(staging, `${source}`, path, all)
+    all.set(source, area)
+    return area
   }
-  const [one, other] = await Promise.all([all.get(0), all.get(1)])
-  if (one === undefined || other === undefined) throw new Error('no areas')
-  const files = Array.from({ length: KEPT }, (_, i): TargetFile => {
-    const file = { kind: 'file', digest: `${i}` } as TargetFile
-    const name = one.next()
-    writeFileSync(join(path, '0', name), file.digest)
-    one.files.set(file, name)
-    return file
-  })
-  one.keep()
-  return { one, other, files }
+  const [one, other] = [await open(0), await open(1)]
+  const files = await Promise.all(
+    Array.from({ length: READY }, async (_, i): Promise<TargetFile> => {
+      const file = { kind: 'file', digest: `${i}` } as TargetFile
+      const name = one.next()
+      writeFileSync(join(path, '0', name), file.digest)
+      one.add(file, Promise.resolve({ name, placed: new Placed(await one.held.lstat(name)) }))
+      return file
+    }),
+  )
+  return { path, one, other, files }
 }
 
-test('what another pass releases while this one clears up is there until the next', async () => {
-  const { one, other, files } = await areas()
-  const cleared = one.clear()
-  one.release()
-  await cleared
-  for (const file of files) expect(one.has(file) ? await other.take(file) : 'gone').toMatch(/^\d+$/)
-  await one.clear()
+test('another pass takes what this one keeps, and the rest goes', async () => {
+  const { path, one, other, files } = await areas()
+  const [kept, ...rest] = files as [TargetFile, ...TargetFile[]]
+  await one.clear(new Set([kept]))
+  for (const file of rest) expect(one.has(file) || (await other.take(file))).toBeUndefined()
+  expect(one.has(kept)).toBe(true)
+  const taken = await other.take(kept)
+  expect(statSync(join(path, '1', taken?.name ?? '')).isFile()).toBe(true)
   expect(await one.held.names()).toEqual([])
 })
 
-test('a name that is kept is not given again, whoever releases it meanwhile', async () => {
+test('a name that is kept is not given again', async () => {
   const { one, files } = await areas()
-  const cleared = one.clear()
-  one.release()
-  await cleared
+  await one.clear(new Set(files))
   expect(Number(one.next())).toBeGreaterThanOrEqual(files.length)
+  await one.clear(new Set())
+  expect(await one.held.names()).toEqual([])
 })
 
 test('a file that cannot be taken is not said to be there again', async () => {
@@ -59,4 +62,16 @@ test('a file that cannot be taken is not said to be there again', async () => {
     await expect(other.take(file)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(one.has(file)).toBe(false)
   }
+})
+
+test('what failed to be made ready says so to who takes it, and keeps nothing else from going', async () => {
+  const { path, one, other } = await areas()
+  const file = { kind: 'file', digest: 'f' } as TargetFile
+  one.add(file, Promise.reject(new Error('no room')))
+  await expect(other.take(file)).rejects.toThrow('no room')
+  one.add(file, Promise.reject(new Error('no room')))
+  mkdirSync(join(path, '0', 'left'))
+  await one.clear(new Set([file]))
+  expect(one.has(file)).toBe(false)
+  expect(await one.held.names()).toEqual([])
 })

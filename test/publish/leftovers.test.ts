@@ -16,8 +16,9 @@ import { replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
-import { withTemporary } from '../../src/publish/draft/temporary.ts'
-import { withWorkDirectory } from '../../src/publish/draft/work_directory.ts'
+import { withReady } from '../../src/publish/draft/ready.ts'
+import { Temporary } from '../../src/publish/draft/temporary.ts'
+import { WorkDirectory } from '../../src/publish/draft/work_directory.ts'
 import { locksAsOnNfs } from '../support/nfs_locks.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
@@ -75,8 +76,8 @@ test('what was left is removed; what only looks like it is not', async () => {
 test("a live writer's is not removed, however old it looks, nor a work directory with a link", async () => {
   const directory = scratch()
   const [one, other] = [await held(directory), await held(directory)]
-  await withTemporary(one, undefined, (temporary) =>
-    withWorkDirectory(other, async (work) => {
+  await withReady(one, Temporary.givenTo(undefined), (temporary) =>
+    withReady(other, WorkDirectory.make, async (work) => {
       await using _ = await work.makeLink(Buffer.from('nowhere'))
       utimesSync(join(directory, temporary.name), 1, 1)
       await replaceFile(join(directory, 'file'), '')
@@ -134,7 +135,7 @@ test("on NFS, which has no lock of a file that is open to be read, a live writer
   locksAsOnNfs()
   vi.spyOn(SyscallThread.prototype, 'fileSystem').mockResolvedValue(0x6969)
   onTestFinished(() => void vi.restoreAllMocks())
-  await withTemporary(await held(directory), undefined, async ({ name }) => {
+  await withReady(await held(directory), Temporary.givenTo(undefined), async ({ name }) => {
     changedLongAgo(name, LEFT)
     // Its writer was killed.
     writeFileSync(join(directory, LEFT), 'x', { mode: 0o400 })
@@ -176,7 +177,7 @@ test('a work directory that is always locked by another is EBUSY', async () => {
   const directory = scratch()
   vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(11, 'flock'))
   onTestFinished(() => void vi.restoreAllMocks())
-  const made = withWorkDirectory(await held(directory), async () => {})
+  const made = withReady(await held(directory), WorkDirectory.make, async () => {})
   await expect(made).rejects.toMatchObject({ code: 'EBUSY', path: directory })
   expect(readdirSync(directory)).toEqual([])
 })

@@ -1,12 +1,13 @@
-import { InotifyError } from '../../errors.ts'
+import { CallError } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { textOf } from '../../name_key.ts'
+import { failure } from '../../publish/failure.ts'
 import { mostOf, readWhole } from '../../volume/read_file.ts'
 import { sameKey, statKey } from '../plan/tree.ts'
-import { codeOf, Displaced, Torn } from '../source/errors.ts'
+import { codeOf, Torn } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 
 /** An entry to be made in a directory of the target, and how people know it. */
@@ -31,19 +32,13 @@ export async function copyFile(
   to: Place,
   isReadAgain: boolean,
 ): Promise<string> {
-  const [opened, created] = await Promise.allSettled([
-    openVersion(from, name, key),
-    // Nobody but the owner may read it while its owner and mode are not yet those of the source.
-    onTarget('open', to.shown, to.directory.create(to.name, 0o600)),
-  ])
-  // Closed again, whichever failed.
-  await using source = ifFulfilled(opened)
-  await using copy = ifFulfilled(created)
-  if (source === undefined || copy === undefined) throw reasonFor(opened, created)
+  await using source = await openVersion(from, name, key)
+  // Nobody but the owner may read it while its owner and mode are not yet those of the source.
+  await using copy = await onTarget(to.shown, to.directory.create(to.name, 0o600))
   let written: Promise<void> = Promise.resolve()
   const { digest, after } = await readWhole(source, Number(key.size), async (chunk) => {
     await written
-    written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
+    written = onTarget(to.shown, copy.calls.write(copy.fd, chunk))
     // Heard of below, unless the source has failed before.
     written.catch(() => {})
   })
@@ -77,17 +72,17 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   const bits = given & (owned && had.isDirectory() ? 0o7777 : 0o777)
   const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
   if (wasOwned && (Number(had.mode) & 0o7777) === (bits | own)) return
-  await onTarget('chmod', shown, calls.chmod(fd, bits | own))
+  await onTarget(shown, calls.chmod(fd, bits | own))
 }
 
 /** false where it is refused: EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know. */
 async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown: string): Promise<boolean> {
   try {
-    await calls.chown(fd, Number(uid), Number(gid))
+    await onTarget(shown, calls.chown(fd, Number(uid), Number(gid)))
     return true
   } catch (error) {
     if (['EPERM', 'EINVAL'].includes(codeOf(error))) return false
-    throw targetError('chown', shown, error)
+    throw error
   }
 }
 
@@ -98,15 +93,6 @@ async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown
 function ownBits(owner: number): number {
   const user = process.geteuid?.()
   return user !== 0 && user === owner ? 0o700 : 0
-}
-
-/** Awaits a call on the target and turns its failure into an {@link InotifyError}: errors of the source stay what they are. */
-export async function onTarget<T>(syscall: string, shown: string, call: Promise<T>): Promise<T> {
-  try {
-    return await call
-  } catch (error) {
-    throw error instanceof Displaced ? error : targetError(syscall, shown, error)
-  }
 }
 
 const FULL = 'the target is full: give its tmpfs a larger size='
@@ -125,16 +111,14 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'a component of the path that should be a directory is none'],
 ])
 
-function targetError(syscall: string, path: string, error: unknown): InotifyError {
-  if (error instanceof InotifyError) return error
-  const errno =
-    error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
-  return new InotifyError({
-    errno,
-    syscall,
-    path: textOf(path),
-    hint: HINTS.get(codeOf(error)) ?? 'the target could not be written',
-  })
+/** Awaits calls on the target, whose failure becomes an {@link InotifyError}: errors of the source stay what they are. */
+export async function onTarget<T>(shown: string, calls: Promise<T>): Promise<T> {
+  try {
+    return await calls
+  } catch (error) {
+    const hint = HINTS.get(codeOf(error)) ?? 'the target could not be written'
+    throw error instanceof CallError ? failure(-error.errno, error.syscall, textOf(shown), hint) : error
+  }
 }
 
 async function openVersion(from: SourceHandle, name: string, key: StatKey): Promise<ReadFile> {
@@ -146,14 +130,6 @@ async function openVersion(from: SourceHandle, name: string, key: StatKey): Prom
     await file[Symbol.asyncDispose]()
     throw error
   }
-}
-
-function ifFulfilled<T>(settled: PromiseSettledResult<T>): T | undefined {
-  return settled.status === 'fulfilled' ? settled.value : undefined
-}
-
-function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
-  return settled.find((each) => each.status === 'rejected')?.reason
 }
 
 async function openRegular(from: SourceHandle, name: string, most: number): Promise<ReadFile> {

@@ -21,7 +21,7 @@ export async function stage(
   snapshot: Snapshot,
   held: DirectoryHandle | undefined,
   before: Before,
-  work: () => Promise<StagingArea>,
+  work: StagingArea,
   stillness: Stillness,
 ): Promise<Staged> {
   const stager = new Stager(work, stillness, before)

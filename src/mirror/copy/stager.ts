@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import {
+  type SourceFile,
   type SourceNode,
   type SourceTree,
   sameKey,
@@ -11,9 +12,9 @@ import {
 } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
+import { Placed } from '../target/inventory.ts'
 import { digestBeneath } from './compare.ts'
-import { FileStager } from './file_stager.ts'
-import { digestFile } from './safe_copy.ts'
+import { copyFile, digestFile, onTarget } from './safe_copy.ts'
 import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
 import { EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
@@ -39,13 +40,15 @@ export class Stager {
   readonly #failures: InotifyError[] = []
   readonly #wanting = new Set<string>()
   readonly #emptied: EmptiedFiles
-  readonly #files: FileStager
+  readonly #work: StagingArea
   readonly #stillness: Stillness
   readonly #doubts: Before['doubts']
   #unsettled: Unsettled[] = []
+  // The copy that is made while no other is, once there was no room for it.
+  #alone: Promise<unknown> = Promise.resolve()
 
-  constructor(work: () => Promise<StagingArea>, stillness: Stillness, { emptied, doubts }: Before) {
-    this.#files = new FileStager(work)
+  constructor(work: StagingArea, stillness: Stillness, { emptied, doubts }: Before) {
+    this.#work = work
     this.#emptied = new EmptiedFiles(emptied, stillness.quiet)
     this.#doubts = doubts
     this.#stillness = stillness
@@ -111,7 +114,7 @@ export class Stager {
       const made = await this.#attemptExactly(at, async () => {
         if (node.kind === 'link') return node
         if (node.kind === 'unreadable') throw new Error(node.reason)
-        if (node.kind === 'file') return this.#files.copy(held, name, node, at, false)
+        if (node.kind === 'file') return this.#copy(held, name, node, at, false)
         await using child = await held.directory(name)
         return await this.generation(child, node, at)
       })
@@ -151,9 +154,60 @@ export class Stager {
     if (isSame && isKnown) return had
     const copy = isSame
       ? { ...node, digest: had.digest }
-      : await this.#files.copy(held, name, node, `${path}${name}`, true)
+      : await this.#copy(held, name, node, `${path}${name}`, true)
     this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
     return copy
+  }
+
+  /**
+   * Copies a file into the staging area.
+   *
+   * @param at how people call the file, beneath the source
+   * @param isReadAgain see {@link copyFile}
+   */
+  async #copy(
+    held: SourceHandle,
+    name: string,
+    file: SourceFile,
+    at: string,
+    isReadAgain: boolean,
+  ): Promise<TargetFile> {
+    const copyOnce = () => this.#copyOnce(held, name, file, at, isReadAgain)
+    try {
+      return await copyOnce()
+    } catch (error) {
+      if (!(error instanceof InotifyError && ['ENOSPC', 'EDQUOT'].includes(error.code))) throw error
+    }
+    // Parallel copies may have taken the room without fitting themselves: one after another, all that fit do.
+    const alone = this.#alone.then(copyOnce)
+    this.#alone = alone.catch(() => {})
+    return await alone
+  }
+
+  async #copyOnce(
+    held: SourceHandle,
+    name: string,
+    { key }: SourceFile,
+    at: string,
+    isReadAgain: boolean,
+  ): Promise<TargetFile> {
+    const { held: directory, shown: target } = this.#work
+    const [place, shown] = [this.#work.next(), `${target}/${at}`]
+    try {
+      const digest = await copyFile(held, name, key, { directory, name: place, shown }, isReadAgain)
+      const copy: TargetFile = { kind: 'file', key, digest }
+      const looking = onTarget(shown, directory.lstat(place))
+      this.#work.add(
+        copy,
+        looking.then((stat) => ({ name: place, placed: new Placed(stat) })),
+      )
+      return copy
+    } catch (error) {
+      // A part would take the room on a full tmpfs from files that still fit. If even this fails, the end of the pass
+      // clears it.
+      await directory.calls.unlink(directory.at(place)).catch(() => {})
+      throw error
+    }
   }
 
   /** Attempts as {@link #attemptExactly}; falls back to the entry that the target `had`. */

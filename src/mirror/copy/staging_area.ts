@@ -1,42 +1,38 @@
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
-import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
+import type { TargetNode } from '../plan/tree.ts'
+import type { Placed } from '../target/inventory.ts'
 
 /** An entry made in the work directory, ready to be renamed into place. */
 export interface Built {
   /** Its name in the work directory. */
   readonly name: string
-  /** The inodes of the entry and of all beneath it, by path. */
-  readonly inodes: ReadonlyMap<string, FileStat>
+  readonly placed: Placed
 }
 
-/** The files that a pass has staged. */
+/** The place where the passes over a source make entries ready. */
 export class StagingArea {
   readonly held: DirectoryHandle
   /** The target's name in messages. */
   readonly shown: string
-  /** Names of files that are ready to be published, by the entries they are the content of. */
-  readonly files = new Map<TargetFile, string>()
-  readonly #all: ReadonlyMap<number, Promise<StagingArea>>
-  readonly #ahead = new Map<TargetTree, Promise<Built>>()
-  #kept: ReadonlySet<string> = new Set()
+  readonly #all: ReadonlyMap<number, StagingArea>
+  readonly #ready = new Map<TargetNode, Promise<Built>>()
   #count = 0
 
-  private constructor(held: DirectoryHandle, shown: string, all: ReadonlyMap<number, Promise<StagingArea>>) {
+  private constructor(held: DirectoryHandle, shown: string, all: ReadonlyMap<number, StagingArea>) {
     this.held = held
     this.shown = shown
     this.#all = all
   }
 
-  /** @param all the areas of all sources, to find files that another source has kept */
+  /** @param all the areas of all sources, to find what another source has kept */
   static async open(
     staging: DirectoryHandle,
     name: string,
     shown: string,
-    all: ReadonlyMap<number, Promise<StagingArea>>,
+    all: ReadonlyMap<number, StagingArea>,
   ): Promise<StagingArea> {
-    // A pass that could not clear up behind itself leaves it.
+    // Left by a start of a pass that failed, for one.
     await removeTree(staging, name)
     await staging.calls.mkdir(staging.at(name), 0o700)
     return new StagingArea(await staging.directory(name), shown, all)
@@ -47,57 +43,42 @@ export class StagingArea {
     return String(this.#count++)
   }
 
-  /** Takes a file that is ready to be published: its name here, brought from where another source's pass has made it. */
-  async take(file: TargetFile): Promise<string | undefined> {
-    const here = this.files.get(file)
-    // The name is for what displaces it: renamed over a directory, a file changes places with that.
-    this.files.delete(file)
-    if (here !== undefined) return here
-    for (const other of this.#all.values()) {
-      const work = await other.catch(() => undefined)
-      const there = work?.files.get(file)
-      if (work === undefined || there === undefined) continue
+  /** Takes note of what is ready, or will be: a file, or a directory with all in it. */
+  add(node: TargetNode, made: Promise<Built>): void {
+    made.catch(() => {})
+    this.#ready.set(node, made)
+  }
+
+  /** Takes what is ready, brought from where another source's pass has made it. */
+  async take(node: TargetNode): Promise<Built | undefined> {
+    for (const area of this.#all.values()) {
+      const made = area.#ready.get(node)
+      if (made === undefined) continue
+      // The name is for what displaces it: renamed over a directory, a file changes places with that.
+      area.#ready.delete(node)
+      const built = await made
+      if (area === this) return built
       const name = this.next()
-      work.files.delete(file)
-      await this.held.calls.rename(work.held.at(there), this.held.at(name))
-      return name
+      await this.held.calls.rename(area.held.at(built.name), this.held.at(name))
+      return { ...built, name }
     }
     return undefined
   }
 
-  /** Returns true if a file, or a directory with all in it, is ready here or about to be. */
+  /** Returns true if something is ready here or about to be. */
   has(node: TargetNode): boolean {
-    return (
-      (node.kind === 'file' && this.files.has(node)) || (node.kind === 'directory' && this.#ahead.has(node))
-    )
+    return this.#ready.has(node)
   }
 
-  /** Takes note of a tree that is being made before its publication is certain; paths are relative to the tree. */
-  begin(tree: TargetTree, making: Promise<Built>): void {
-    making.catch(() => {})
-    this.#ahead.set(tree, making)
-  }
-
-  begun(tree: TargetTree): Promise<Built> | undefined {
-    return this.#ahead.get(tree)
-  }
-
-  keep(): void {
-    this.#kept = new Set([...this.files.values()].filter((name) => !this.#kept.has(name)))
-  }
-
-  release(): void {
-    this.#kept = new Set()
-  }
-
-  /** Removes all that is left in it and not kept. */
-  async clear(): Promise<void> {
-    // Another source's pass may meanwhile release files that this one has kept: they go with the next.
-    const kept = this.#kept
-    await Promise.allSettled(this.#ahead.values())
-    this.#ahead.clear()
+  /** Removes all that is left in it and not wanted. */
+  async clear(wanted: ReadonlySet<TargetNode>): Promise<void> {
     if (this.#count === 0) return
-    for (const [file, name] of this.files) if (!kept.has(name)) this.files.delete(file)
+    const kept = new Set<string>()
+    for (const [node, made] of this.#ready) {
+      const built = await made.catch(() => undefined)
+      if (built !== undefined && wanted.has(node)) kept.add(built.name)
+      else this.#ready.delete(node)
+    }
     let failed: unknown
     for (const name of await this.held.names()) {
       if (kept.has(name.toString())) continue

@@ -1,19 +1,13 @@
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
-import { isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
+import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 import { codeOf, orAbsent } from '../source/errors.ts'
-import { isNote } from './own.ts'
+import { isNote, STAGING_NAME } from './own.ts'
 import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
 
-/** Entries of a target that are a mirror's own and not content. */
-export const STAGING_PREFIX = '.inotify-bridge-'
-/** The prefix of one that is being made: it has no state file yet, and says nothing about who mirrors. */
-export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
-/** The names of such directories, made or not: others may have a file with a similar name, which is content. */
-export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
 /** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
 export const LOCK_FILE = 'lock'
 /** The prefix of the directories in which a pass makes entries ready. */
@@ -33,10 +27,9 @@ export interface Leftover extends AsyncDisposable {
   remove(): Promise<void>
 }
 
-/** Names of the staging directories of this user's in a target, of those that are being made, or of the others. */
-export async function stagingsIn(target: DirectoryHandle, areUnborn = false): Promise<string[]> {
-  const names = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
-  const asked = names.filter((name) => name.startsWith(UNBORN_PREFIX) === areUnborn)
+/** Names of the staging directories of this user's in a target. */
+export async function stagingsIn(target: DirectoryHandle): Promise<string[]> {
+  const asked = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
   const own: string[] = []
   for (let first = 0; first < asked.length; first += AT_ONCE) {
     const some = asked.slice(first, first + AT_ONCE)
@@ -102,7 +95,7 @@ export async function removeStaging(
 ): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
-  // The state file first: being killed in here leaves what removeUnfinished knows.
+  // The state file first: being killed in here leaves what removeUnfinished() knows.
   for (const file of STATE_FILES) await removeTree(held, file, isMade ? undefined : isNote)
   // FUSE and NFS keep a file that is removed while it is open, under another name: the directory would not be empty.
   await lock?.[Symbol.asyncDispose]()
@@ -129,24 +122,16 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
   return (await tryLock(calls, fd)) === 'taken'
 }
 
-/** Removes the leftovers of mirrors that were killed while they made them, or removed them. */
+/**
+ * Removes the staging directories that have no state file, as their mirrors were killed while they made or removed them. A maker that has
+ * not come to taking its lock begins again.
+ */
 export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
-  const [stateFile, draft] = STATE_FILES
-  for (const name of await stagingsIn(target, true)) {
-    await using held = await target.directory(name).catch(orAbsent)
-    if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
-    await using lock = await openLock(held)
-    // Its maker has not come to the lock, and begins again if the directory is gone by then. Stays if it has by now.
-    if (lock === undefined && isPrivate(held.opened))
-      await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
-    else if (lock !== undefined && (await isAbandoned(held, lock)))
-      await removeStaging(target, name, held, lock)
-  }
-  // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {
     await using held = await target.directory(name).catch(orAbsent)
-    if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
-      await removeStaging(target, name, held)
+    if (held === undefined || !(await isUnfinished(held))) continue
+    await using lock = await openLock(held)
+    if (lock === undefined || (await isAbandoned(held, lock))) await removeStaging(target, name, held, lock)
   }
 }
 
@@ -157,9 +142,10 @@ async function isAbandoned(held: DirectoryHandle, lock: HeldFile): Promise<boole
   return Date.now() - Number(held.opened.mtimeNs / 1_000_000n) >= UNBORN_FOR
 }
 
-/** Returns true if a directory has nothing in it but notes of this user's mirrors under some of these names. */
-async function hasOnlyNotes(held: DirectoryHandle, known: readonly string[]): Promise<boolean> {
+/** Returns true if a directory has nothing in it but what a staging directory of this user's has before and after its state file. */
+async function isUnfinished(held: DirectoryHandle): Promise<boolean> {
   if (!isOwn(held.opened)) return false
+  const known = [LOCK_FILE, STATE_FILES[1]]
   // Another mirror's that ends just now may be gone, and one that cannot be listed is not ours to remove.
   const names = await held.names(known.length + 1).catch(() => undefined)
   if (names === undefined) return false

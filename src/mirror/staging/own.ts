@@ -4,6 +4,14 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 
+/** Names of entries of a target that are a mirror's own and not content: others may have a file with a similar name, which is. */
+export const STAGING_NAME: RegExp = /^\.inotify-bridge-[0-9a-f]{12}$/
+
+/** A name that nobody can foresee. */
+export function stagingName(): string {
+  return `.inotify-bridge-${randomBytes(6).toString('hex')}`
+}
+
 /**
  * The mode of a mirror's notes. The sticky bit means nothing on a file, and no copy of a source's has it: nobody can move mirrored
  * content to where a note is looked for.
@@ -42,7 +50,7 @@ export async function requireNew(
 
 /** Returns the owner of what this user makes. On NFS for root, and on a FUSE mount that maps users, that is somebody else. */
 async function uidOfNew(directory: DirectoryHandle): Promise<bigint> {
-  const name = `.inotify-bridge-new-${randomBytes(6).toString('hex')}`
+  const name = stagingName()
   await using file = await directory.create(name, 0o600)
   await directory.calls.unlink(directory.at(name))
   return file.opened.uid

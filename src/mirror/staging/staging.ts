@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { constants } from 'node:os'
 import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
@@ -15,12 +14,10 @@ import {
   openLeftover,
   removeStaging,
   removeUnfinished,
-  STAGING_PREFIX,
   stagingsIn,
-  UNBORN_PREFIX,
   WORK_PREFIX,
 } from './leftover_staging.ts'
-import { isNote, NOTE_MODE, requireNew } from './own.ts'
+import { isNote, NOTE_MODE, requireNew, stagingName } from './own.ts'
 import { type StagingState, writeStateFile } from './state_file.ts'
 
 /** A staging directory that has just been made. */
@@ -40,7 +37,7 @@ export class Staging {
   readonly #shown: string
   readonly #made: Made
   #state: StagingState
-  readonly #works = new Map<number, Promise<StagingArea>>()
+  readonly #works = new Map<number, StagingArea>()
 
   private constructor(target: DirectoryHandle, shown: string, made: Made, state: StagingState) {
     this.#target = target
@@ -61,9 +58,8 @@ export class Staging {
   ): Promise<Staging> {
     const leftovers: Leftover[] = []
     try {
-      const found = await stagingsIn(target)
-      for (const name of found) {
-        const leftover = await onTarget('open', shown, openLeftover(target, name, only, shown))
+      for (const name of await stagingsIn(target)) {
+        const leftover = await onTarget(shown, openLeftover(target, name, only, shown))
         if (leftover !== undefined) leftovers.push(leftover)
       }
       const states = leftovers.map(({ state }) => state)
@@ -73,18 +69,19 @@ export class Staging {
         only,
         made: union(states.map((each) => each.made)),
       }
-      const made = await onTarget('mkdir', shown, makeStaging(target, state, shown))
+      const made = await onTarget(shown, makeStaging(target, state, shown))
       const staging = new Staging(target, shown, made, state)
       try {
         // If two start at one time, the later one here sees the other.
+        const known = [made.name, ...leftovers.map(({ name }) => name)]
         for (const other of await stagingsIn(target)) {
-          if (other === made.name || found.includes(other)) continue
-          const running = await onTarget('open', shown, openLeftover(target, other, only, shown))
+          if (known.includes(other)) continue
+          const running = await onTarget(shown, openLeftover(target, other, only, shown))
           await running?.[Symbol.asyncDispose]()
         }
-        await onTarget('rmdir', shown, removeUnfinished(target))
+        await onTarget(shown, removeUnfinished(target))
         // Only now: being killed before this line leaves what was inherited for the next.
-        for (const leftover of leftovers) await onTarget('rmdir', shown, leftover.remove())
+        for (const leftover of leftovers) await onTarget(shown, leftover.remove())
         return staging
       } catch (error) {
         await staging.remove().catch(() => {})
@@ -100,12 +97,13 @@ export class Staging {
     return await hasLinks(this.#made.held)
   }
 
-  /** A pass over a source begins: where somebody has removed the place for what it makes ready, it gets another. */
-  async renew(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    if (work === undefined || (await hasLinks(work.held))) return
-    this.#works.delete(source)
-    await work.held.close()
+  /** A pass over a source begins: it gets a place for what it makes ready, unless it has one that nobody has removed. */
+  async prepare(source: number): Promise<void> {
+    const had = this.#works.get(source)
+    if (had !== undefined && (await hasLinks(had.held))) return
+    const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
+    this.#works.set(source, await onTarget(this.#shown, opening))
+    await had?.held.close()
   }
 
   /** True: the target's directory is the mirror's to remove. */
@@ -124,7 +122,7 @@ export class Staging {
     if (isSame(made, entries)) return
     const state = { ...this.#state, made: entries }
     try {
-      await onTarget('write', this.#shown, writeStateFile(this.#made.held, state, this.#shown))
+      await onTarget(this.#shown, writeStateFile(this.#made.held, state, this.#shown))
       this.#state = state
     } catch (error) {
       // On a full target. A name is enough while this process lives, and the next record mends it.
@@ -132,46 +130,27 @@ export class Staging {
     }
   }
 
-  /** The place for what a pass over one of the sources makes ready, made when it is first asked for and kept. */
-  work(source: number): Promise<StagingArea> {
-    const had = this.#works.get(source)
-    if (had !== undefined) return had
-    const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
-    const work = onTarget('mkdir', this.#shown, opening)
-    this.#works.set(source, work)
-    // Tried again by whoever asks next.
-    work.catch(() => this.#works.delete(source))
+  /** The place for what a pass over one of the sources makes ready, from {@link prepare} on. */
+  work(source: number): StagingArea {
+    const work = this.#works.get(source)
+    if (work === undefined) throw new Error(`no place for source ${source}`)
     return work
   }
 
   /** Returns true if a file, or a directory with all in it, is ready to be published, for any source. */
-  async has(node: TargetNode): Promise<boolean> {
-    for (const work of this.#works.values())
-      if ((await work.catch(() => undefined))?.has(node) === true) return true
-    return false
+  has(node: TargetNode): boolean {
+    return [...this.#works.values()].some((work) => work.has(node))
   }
 
-  /** Keeps a pass's staged files beyond its end, in place of those of its source before. */
-  async keep(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    work?.keep()
-  }
-
-  /** Lets kept files go with the next pass over their source. */
-  async release(): Promise<void> {
-    for (const work of this.#works.values()) (await work.catch(() => undefined))?.release()
-  }
-
-  /** Ends a pass: removes all that was staged, and is neither published nor to be kept. */
-  async clear(source: number): Promise<void> {
-    const work = await this.#works.get(source)?.catch(() => undefined)
-    if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
+  /** Ends a pass: removes all that was made ready, and is neither published nor wanted. */
+  async clear(source: number, wanted: ReadonlySet<TargetNode>): Promise<void> {
+    await onTarget(this.#shown, this.work(source).clear(wanted))
   }
 
   async remove(): Promise<void> {
     const { held, name, lock } = this.#made
     try {
-      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, lock, true))
+      await onTarget(this.#shown, removeStaging(this.#target, name, held, lock, true))
     } finally {
       await this.#close()
     }
@@ -185,7 +164,7 @@ export class Staging {
     if (!(await this.#isBelieved())) return await this.remove()
     try {
       for (const source of this.#works.keys())
-        await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
+        await onTarget(this.#shown, removeTree(this.#made.held, workName(source)))
     } finally {
       await this.#close()
     }
@@ -202,7 +181,7 @@ export class Staging {
 
   async #close(): Promise<void> {
     const { held, lock } = this.#made
-    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
+    for (const work of this.#works.values()) await work.held.close()
     this.#works.clear()
     // Waited for, unlike the close: the next start in this process must not find it locked.
     if (!lock.isClosed) await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
@@ -253,13 +232,12 @@ async function makeStaging(target: DirectoryHandle, state: StagingState, shown: 
   }
 }
 
-/** Comes into being locked and with its state file: one without would seem to be left by a mirror that has ended, and two could run. */
+/** Another start takes it for a mirror's when it has its state file, which it gets when it is locked. */
 async function tryToMake(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {
   const { calls } = target
-  const random = randomBytes(6).toString('hex')
-  const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
-  await calls.mkdir(target.at(unborn), 0o700)
-  const held = await target.directory(unborn)
+  const name = stagingName()
+  await calls.mkdir(target.at(name), 0o700)
+  const held = await target.directory(name)
   let lock: HeldFile | undefined
   try {
     await requireNew(target, held, shown)
@@ -275,10 +253,9 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
     await calls.chmod(held.fd, 0o755)
-    await calls.rename(target.at(unborn), target.at(name))
     return { name, held, lock }
   } catch (error) {
-    await removeStaging(target, unborn, held, lock, true).catch(() => {})
+    await removeStaging(target, name, held, lock, true).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error

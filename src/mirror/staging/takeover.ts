@@ -7,12 +7,12 @@ import { digestFile } from '../copy/safe_copy.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
-import { Inventory, identityOf } from '../target/inventory.ts'
+import { identityOf, Placed } from '../target/inventory.ts'
 
 /** The entries that an earlier mirror left in a target. */
 export interface Takeover {
   readonly tree: TargetTree
-  readonly inventory: Inventory
+  readonly placed: Placed
 }
 
 /**
@@ -29,6 +29,7 @@ export async function readBack(
   bytes: number,
 ): Promise<Takeover> {
   const reader = new Reader(bytes)
+  const placed = new Placed(target.opened)
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(keyOf)) {
     // Unless a source has had an entry of the draft's name.
@@ -40,16 +41,15 @@ export async function readBack(
     // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
     const isOwnLink = stat.isSymbolicLink() && stat.uid === effectiveUser()
     if (!inodes.includes(identityOf(stat)) && !(isData && isOwnLink)) continue
-    const node = await reader.node(target, name, name, stat, 0)
+    const node = await reader.node(target, name, stat, placed, 0)
     if (node !== undefined) entries.set(name, node)
   }
   const tree: TargetTree = { kind: 'directory', key: statKey(await target.stat()), entries }
-  return { tree, inventory: reader.inventory }
+  return { tree, placed }
 }
 
 /** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
 class Reader {
-  readonly inventory = new Inventory()
   // The bytes left to be read.
   #bytes: bigint
   #entries = 0
@@ -62,15 +62,15 @@ class Reader {
   async node(
     parent: DirectoryHandle,
     name: string,
-    path: string,
     stat: FileStat,
+    above: Placed,
     depth: number,
   ): Promise<TargetNode | undefined> {
     this.#entries++
     const key = statKey(stat)
-    if (stat.isDirectory()) return await this.#directory(parent, name, path, stat, depth)
+    if (stat.isDirectory()) return await this.#directory(parent, name, stat, above, depth)
     if (!stat.isSymbolicLink() && !stat.isFile()) return undefined
-    this.#note(path, stat)
+    above.set(name, new Placed(stat, new Map(), true))
     if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
     // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
     this.#bytes -= stat.size
@@ -81,13 +81,14 @@ class Reader {
   async #directory(
     parent: DirectoryHandle,
     name: string,
-    path: string,
     { ino }: FileStat,
+    above: Placed,
     depth: number,
   ): Promise<TargetNode | undefined> {
     await using held = await parent.directory(name).catch(orAbsent)
     if (held === undefined || held.opened.ino !== ino) return undefined
-    this.#note(path, held.opened)
+    const placed = new Placed(held.opened, new Map(), true)
+    above.set(name, placed)
     const entries = new Map<string, TargetNode>()
     const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }
     // No mirror makes more: what is left out here goes with the directory, or stays in it.
@@ -95,14 +96,9 @@ class Reader {
     for (const child of (await held.names(MAX_ENTRIES)).map(keyOf)) {
       if (this.#entries > MAX_ENTRIES) break
       const stat = await held.lstat(child).catch(() => undefined)
-      const made = stat && (await this.node(held, child, `${path}/${child}`, stat, depth + 1))
+      const made = stat && (await this.node(held, child, stat, placed, depth + 1))
       if (made !== undefined) entries.set(child, made)
     }
     return node
-  }
-
-  #note(path: string, stat: FileStat): void {
-    this.inventory.note(path, stat)
-    this.inventory.confirm(path, stat)
   }
 }

@@ -1,37 +1,31 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { type At, RENAME_EXCHANGE, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { DATA_NEXT } from '../../volume/layout.ts'
+import { DATA_NEXT, PARTING } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
-import { UNBORN_PREFIX } from '../staging/leftover_staging.ts'
+import { stagingName } from '../staging/own.ts'
 import { isData, type Ready } from './build.ts'
+import { Placed } from './inventory.ts'
 import type { Target } from './target.ts'
-
-/**
- * The ms that a redirected link is waited for before its old target goes: a reader may have lost the processor between reading the
- * link's text and looking up the name in it.
- */
-const PARTING = 10
 
 /** The outcome of a plan. */
 export interface Applied {
   /** True: something that a reader or a watcher could notice has changed. */
-  readonly visible: boolean
+  readonly isVisible: boolean
   /** True: somebody else has changed the target meanwhile, and the missing entries are to be made again. */
   readonly isDisplaced: boolean
   readonly failures: readonly InotifyError[]
 }
 
 /**
- * Carries out the steps of a plan in their order. `target.tree` follows each step that has succeeded and no other, so what
+ * Carries out the steps of a plan in their order. The target's tree follows each step that has succeeded and no other, so what
  * failed is planned again the next time.
  *
  * @param without those of the steps left that are safe without what has failed
@@ -40,11 +34,11 @@ export async function apply(
   steps: readonly Step[],
   ready: Ready,
   target: Target,
-  work: () => Promise<StagingArea>,
+  work: StagingArea | undefined,
   without: (failed: Iterable<string>, steps: readonly Step[]) => readonly Step[] = (_, steps) => steps,
 ): Promise<Applied> {
   const failures: InotifyError[] = []
-  const done: Step[] = []
+  let isVisible = false
   let isDisplaced = false
   let mayBeRead = false
   const part = async () => {
@@ -64,7 +58,7 @@ export async function apply(
     try {
       if (step.do === 'remove') await part()
       mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
-      believe(target.tree, step)
+      believe(target.opened.tree, step)
     } catch (error) {
       if (error instanceof Displaced) {
         isDisplaced = true
@@ -76,21 +70,11 @@ export async function apply(
       if (step.do === 'place') failed.add(step.path)
       continue
     }
-    done.push(step)
+    isVisible ||= step.do !== 'remember'
   }
   // Entries that changed places with others go with the work directory.
   await part()
-  for (const step of done) {
-    if (step.do !== 'place' && step.do !== 'attributes') continue
-    try {
-      isDisplaced = !(await target.confirm(step.path)) || isDisplaced
-    } catch (error) {
-      // An entry that nobody can look at for want of descriptors counts as there: the next pass confirms it.
-      if (!(error instanceof InotifyError)) throw error
-      failures.push(error)
-    }
-  }
-  return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
+  return { isVisible, isDisplaced, failures }
 }
 
 /** Returns true if a step leads no reader elsewhere and removes nothing. */
@@ -103,11 +87,12 @@ async function carryOut(
   step: Step,
   ready: Ready,
   target: Target,
-  openWork: () => Promise<StagingArea>,
+  work: StagingArea | undefined,
 ): Promise<boolean> {
   if (step.do === 'remember') return false
   const { path } = step
-  const { inventory } = target
+  const { tree, placed } = target.opened
+  const known = placed.at(path)
   const shown = `${target.shown}/${path}`
   const name = path.slice(path.lastIndexOf('/') + 1)
   const built = ready.get(step)
@@ -115,30 +100,29 @@ async function carryOut(
   await using parent = await target.parentOf(path)
   if (step.do === 'remove') {
     await onTarget(
-      'unlink',
       shown,
-      removeTree(parent, name, (stat) => inventory.isSame(path, stat)),
+      removeTree(parent, name, (stat) => known?.isSame(stat) === true),
     )
-    target.forget(path)
+    placed.set(path, undefined)
   } else if (step.do === 'attributes') {
     // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
     // name as well.
-    await using entry = await onTarget('open', shown, parent.hold(name).catch(orDisplaced(path)))
+    await using entry = await onTarget(shown, parent.hold(name).catch(orDisplaced(path)))
     const { opened } = entry
-    if (!inventory.isSame(path, opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
+    if (!known?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
-    inventory.note(path, await onTarget('stat', shown, entry.stat()))
+    known.note(await onTarget(shown, entry.stat()))
+  } else if (work === undefined) {
+    throw new Error(`planned without a place to make it: ${path}`)
   } else if (isData(step) && step.node.kind === 'link') {
-    const isDraftContent = target.tree.entries.has(DATA_NEXT)
-    const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork, isDraftContent))
-    target.forget(path)
-    inventory.note(path, made)
+    const isDraftContent = tree.entries.has(DATA_NEXT)
+    const made = await onTarget(shown, swapData(parent, step.node.to, work, isDraftContent))
+    placed.set(path, new Placed(made))
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
-    const exchanged = await onTarget('rename', shown, publish(built, parent, name, await openWork()))
-    target.forget(path)
-    for (const [at, inode] of built.inodes) inventory.note(at, inode)
+    const exchanged = await onTarget(shown, publish(built, parent, name, work))
+    placed.set(path, built.placed)
     return exchanged || step.essential || step.node.kind === 'link'
   }
   return false
@@ -147,18 +131,18 @@ async function carryOut(
 async function swapData(
   parent: DirectoryHandle,
   to: string,
-  openWork: () => Promise<StagingArea>,
+  work: StagingArea,
   isDraftContent: boolean,
 ): Promise<FileStat> {
   const { calls } = parent
   // A source may have an entry of the draft's name, which stays while `..data` is swapped.
-  const [above, draft] = isDraftContent ? await inWork(openWork) : [parent, DATA_NEXT]
+  const [above, draft] = isDraftContent ? [work.held, work.next()] : [parent, DATA_NEXT]
   try {
     await calls.symlink(to, above.at(draft))
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     // Left from a mirror that was killed between these lines.
-    await putAway(above, draft, await openWork())
+    await putAway(above, draft, work)
     await calls.symlink(to, above.at(draft))
   }
   const made = await above.lstat(draft).catch(orDisplaced('..data'))
@@ -172,16 +156,10 @@ async function swapData(
       throw error
     }
     // Somebody's directory: as anything else in the way it goes.
-    const work = await openWork()
     await exchange(calls, above.at(draft), parent.at('..data'), work.held.at(work.next()))
     await putAway(above, draft, work)
   }
   return made
-}
-
-async function inWork(openWork: () => Promise<StagingArea>): Promise<[DirectoryHandle, string]> {
-  const work = await openWork()
-  return [work.held, work.next()]
 }
 
 /** Moves an entry in the way into the work directory, with which it goes. */
@@ -246,7 +224,7 @@ async function exchangeBeside(
   name: string,
   held: DirectoryHandle,
 ): Promise<void> {
-  const [beside, aside] = [unborn(), unborn()]
+  const [beside, aside] = [stagingName(), stagingName()]
   const { calls } = parent
   await calls.rename(held.at(made), parent.at(beside))
   try {
@@ -254,10 +232,6 @@ async function exchangeBeside(
   } finally {
     await removeTree(parent, beside).catch(() => {})
   }
-}
-
-function unborn(): string {
-  return `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
 }
 
 /** Makes `tree` say that the step has been carried out. */

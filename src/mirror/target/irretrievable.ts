@@ -13,18 +13,18 @@ const TOLD = 5
  * @param steps what has to be placed, and cannot be
  * @param hasKeys whether all the keys of a source can be had
  */
-export async function irretrievable(
+export function irretrievable(
   target: string,
   steps: readonly Step[],
   contributions: readonly Contribution[],
-  hasKeys: (contribution: Contribution) => Promise<boolean>,
-): Promise<InotifyError | undefined> {
+  hasKeys: (contribution: Contribution) => boolean,
+): InotifyError | undefined {
   const keepsOthersBack = steps.some(isEssential)
   const names = new Set<string>()
   const sources = new Set<string>()
   for (const contribution of contributions) {
     const { source, entries } = contribution
-    if (keepsOthersBack && !(await hasKeys(contribution))) {
+    if (keepsOthersBack && !hasKeys(contribution)) {
       names.add('keys')
       sources.add(source)
     }

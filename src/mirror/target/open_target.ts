@@ -59,20 +59,20 @@ export async function openTarget(
     return { held: existing, created: false }
   }
   // Before anything is made, so that a refusal leaves nothing behind in the source.
-  await using parent = await onTarget('open', path, openAbove(calls, path))
+  await using parent = await onTarget(path, openAbove(calls, path))
   if (above !== undefined && !isSame(parent.opened, above)) throw untrusted(path)
-  const inside = await onTarget('open', path, lineageOf(parent))
+  const inside = await onTarget(path, lineageOf(parent))
   for (const source of apart)
     if (isWithin(inside, source.lineage)) throw overlap(path, 'it would be inside the source')
-  const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
+  const created = await onTarget(path, makeDirectory(parent, basename(path)))
   let held: DirectoryHandle | undefined
   try {
-    held = await onTarget('open', path, openBelow(parent, path, above))
+    held = await onTarget(path, openBelow(parent, path, above))
     if (!created) await refuseOverlaps(apart, held, path)
     if (!created && above !== undefined && !(await isEmptyOrOurs(held, path))) throw untrusted(path)
     if (created) {
       const mayBeUsed = () => isTrustedWay(calls, path).catch(() => false)
-      await onTarget('mkdir', path, requireNew(parent, held, path, mayBeUsed))
+      await onTarget(path, requireNew(parent, held, path, mayBeUsed))
       await giveAttributes(held, path, sources)
     }
     return { held, created }
@@ -106,9 +106,9 @@ async function openBelow(
 }
 
 async function isEmptyOrOurs(held: DirectoryHandle, path: string): Promise<boolean> {
-  if ((await onTarget('getdents64', path, held.names(1))).length === 0) return true
-  for (const name of await onTarget('getdents64', path, stagingsIn(held))) {
-    await using leftover = await onTarget('open', path, openLeftover(held, name, '', path))
+  if ((await onTarget(path, held.names(1))).length === 0) return true
+  for (const name of await onTarget(path, stagingsIn(held))) {
+    await using leftover = await onTarget(path, openLeftover(held, name, '', path))
     if (leftover !== undefined) return true
   }
   return false
@@ -142,7 +142,7 @@ async function giveAttributes(
 
 /** Says once that the target's content will be written to a disk, or across a network. */
 export async function warnUnlessInMemory(target: DirectoryHandle, path: string): Promise<void> {
-  const type = await onTarget('statfs', path, target.calls.fileSystem(target.fd))
+  const type = await onTarget(path, target.calls.fileSystem(target.fd))
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
   warn(
     'INOTIFY_BRIDGE_TARGET',
@@ -177,7 +177,7 @@ async function openExisting(calls: SyscallThread, path: string): Promise<Directo
     return await DirectoryHandle.open(calls, path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    return await onTarget('open', path, Promise.reject(error))
+    return await onTarget(path, Promise.reject(error))
   }
 }
 
@@ -186,7 +186,7 @@ async function refuseOverlaps(
   held: DirectoryHandle,
   path: string,
 ): Promise<void> {
-  const target = await onTarget('open', path, lineageOf(held))
+  const target = await onTarget(path, lineageOf(held))
   for (const source of sources) refuseOverlap(source.lineage, target, path)
 }
 

@@ -6,7 +6,7 @@ import { onTarget } from '../copy/safe_copy.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import { hasLinks, Staging } from '../staging/staging.ts'
 import { readBack } from '../staging/takeover.ts'
-import type { Inode, Inventory } from './inventory.ts'
+import type { Inode, Placed } from './inventory.ts'
 import {
   openTarget,
   removeIfEmpty,
@@ -37,8 +37,12 @@ export interface OpenedTarget {
   /** The directory that its path was in; undefined where that cannot be looked at. */
   readonly above: Inode | undefined
   readonly staging: Staging
+  /** The mirror's entries. */
   readonly tree: TargetTree
-  readonly inventory: Inventory
+  /** Their inodes. */
+  readonly placed: Placed
+  /** The number of passes under way that make things ready here. */
+  passes: number
 }
 
 /** Opens the directory, and takes over what mirrors before have left in it. */
@@ -68,13 +72,13 @@ async function openOnce(
   try {
     await warnUnlessInMemory(held, directory)
     const options = { shown: directory, createdTarget: created, only }
-    const staging = await onTarget('open', directory, Staging.open(held, options))
+    const staging = await onTarget(directory, Staging.open(held, options))
     try {
-      const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
+      const { tree, placed } = await onTarget(directory, readBack(held, staging.made, only, bytes))
       // One name is the staging directory's.
-      const wasEmpty =
-        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
-      return { held, wasEmpty, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
+      const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
+      const above = await inodeAt(calls, dirname(directory))
+      return { held, wasEmpty, above, staging, tree, placed, passes: 0 }
     } catch (error) {
       await letGoOf(staging).catch(() => {})
       throw error

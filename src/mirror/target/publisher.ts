@@ -10,8 +10,8 @@ import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { Replaced } from '../source/errors.ts'
 import { apply } from './apply.ts'
 import { buildAll, isAtHand, type Ready } from './build.ts'
-import { identityOf } from './inventory.ts'
 import { irretrievable } from './irretrievable.ts'
+import type { OpenedTarget } from './opened_target.ts'
 import type { Target } from './target.ts'
 
 export interface Published {
@@ -36,6 +36,8 @@ export class Publisher {
   /** Told that the target's path has come to lead to another directory. */
   moved: (error: InotifyError) => void = () => {}
   #isUp = false
+  // True: entries that were not published will be by another source's pass, which needs the files.
+  #isDeferred = false
   // The successive failures to publish all, for want of another source's files or as somebody displaced it.
   #deferrals = 0
   // The sources that have been heard of since something was first wanting: what is wanting of another one may be on its way.
@@ -49,7 +51,7 @@ export class Publisher {
 
   /** The entries of the target. */
   get tree(): TargetTree {
-    return this.#target.tree
+    return this.#target.opened.tree
   }
 
   /** True: the target has all that was last to be published of every source. */
@@ -62,19 +64,20 @@ export class Publisher {
   }
 
   /**
-   * A pass over a source begins: what somebody has changed in the target is not believed any more. Returns which target the pass makes
+   * A pass over a source begins: what somebody has changed in the target is not believed any more. Returns the target that the pass makes
    * things ready for; {@link end} is to be called with that.
    */
-  begin(source: number): Promise<number> {
+  begin(source: number): Promise<OpenedTarget> {
     return this.#inTurn(async () => {
       const { shown } = this.#target
       // Marked as the target's errors: a pass would take them for the source's.
-      const moved = await onTarget('open', shown, this.#target.locate())
-      await onTarget('stat', shown, this.#target.staging.renew(source))
+      const moved = await onTarget(shown, this.#target.locate())
+      await onTarget(shown, this.#target.opened.staging.prepare(source))
       await this.#target.verify()
       if (moved !== undefined) {
         this.#contributions.fill(undefined)
         this.#isUp = false
+        this.#isDeferred = false
         // Entries wanting in the old target are no sign for this one.
         this.#deferrals = 0
         this.#heard.clear()
@@ -85,24 +88,35 @@ export class Publisher {
     })
   }
 
-  end(epoch: number): Promise<void> {
-    return this.#inTurn(() => this.#target.end(epoch))
+  /** A pass is over. Returns the error if what it leaves could not be removed: the next pass tries to. */
+  end(source: number, opened: OpenedTarget): Promise<InotifyError | undefined> {
+    return this.#inTurn(async () => {
+      try {
+        await opened.staging.clear(source, this.#wanted())
+        return undefined
+      } catch (error) {
+        if (error instanceof InotifyError) return error
+        throw error
+      } finally {
+        await this.#target.end(opened)
+      }
+    })
   }
 
   /**
    * Publishes a source's new part. Nothing until all sources have been heard of: the others' entries are not gone.
    *
-   * @param epoch the number from {@link begin}; throws {@link Replaced} if the target is another since
+   * @param opened from {@link begin}; throws {@link Replaced} if the target is another since
    * @param mayRemove true: entries may be removed. If not, and some would be, nothing is done: undefined
    */
   publish(
     source: number,
-    epoch: number,
+    opened: OpenedTarget,
     contribution: Contribution,
     mayRemove: boolean,
   ): Promise<Published | undefined> {
     return this.#inTurn(async () => {
-      if (epoch !== this.#target.epoch) throw new Replaced('the target was replaced')
+      if (this.#target.isFormer(opened)) throw new Replaced('the target was replaced')
       const contributions = withoutClaimed(this.#contributions.with(source, contribution))
       const known = contributions.filter((each) => each !== undefined)
       const isComplete = known.length === contributions.length
@@ -111,9 +125,7 @@ export class Publisher {
         : { ...NOTHING, isDeferred: true }
       if (published === undefined) return undefined
       this.#isUp = !published.isDeferred && published.failures.length === 0
-      // Entries not published now will be by another source's pass, which needs the files.
-      if (!published.isDeferred) await this.#target.staging.release()
-      else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)
+      this.#isDeferred = published.isDeferred
       for (const [index, each] of contributions.entries())
         if (each !== undefined) this.#contributions[index] = each
       return published
@@ -134,10 +146,10 @@ export class Publisher {
   /** Removes from the target all that the mirror has put there. */
   withdraw(): Promise<readonly InotifyError[]> {
     return this.#inTurn(async () => {
-      const { tree } = this.#target
+      const { tree } = this.#target.opened
       await this.#target.verify()
       const steps = plan(tree, { ...tree, entries: new Map() })
-      return (await apply(steps, new Map(), this.#target, () => this.#target.staging.work(0))).failures
+      return (await apply(steps, new Map(), this.#target, undefined)).failures
     })
   }
 
@@ -145,8 +157,8 @@ export class Publisher {
   leave(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#target.verify()
-      await this.#target.staging.record(this.#target.made)
-      await this.#target.staging.leave()
+      await this.#target.opened.staging.record(this.#target.made)
+      await this.#target.opened.staging.leave()
     })
   }
 
@@ -161,7 +173,7 @@ export class Publisher {
     mayRemove: boolean,
   ): Promise<Published | undefined> {
     const target = this.#target
-    const { tree, conflicts } = merge(contributions, target.tree)
+    const { tree, conflicts } = merge(contributions, target.opened.tree)
     const failures = conflicts.map(
       ({ name, sources: [first, second] }) =>
         new InotifyError({
@@ -171,12 +183,12 @@ export class Publisher {
           hint: `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`,
         }),
     )
-    const all = plan(target.tree, tree)
+    const all = plan(target.opened.tree, tree)
     const without = (failed: Iterable<string>, steps: readonly Step[]) =>
       safeWithout(
         failed,
         steps,
-        target.tree,
+        target.opened.tree,
         tree,
         contributions.map(({ doubts }) => doubts),
       )
@@ -187,7 +199,7 @@ export class Publisher {
       return { ...NOTHING, failures }
     }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
-    const ready = await this.#atHand(steps)
+    const ready = new Set(steps.filter((step) => this.#isAtHand(step)))
     const lacking = steps.filter((step) => !ready.has(step))
     const isKeptBack = lacking.some(isEssential)
     if (lacking.length === 0) {
@@ -196,21 +208,21 @@ export class Publisher {
       this.#heard.add(source)
       this.#defer(source)
       const isLasting = this.#deferrals > MOST_DEFERRALS
-      const stuck = isLasting ? await this.#stuck(lacking, contributions) : undefined
+      const stuck = isLasting ? this.#stuck(lacking, contributions) : undefined
       if (stuck !== undefined) failures.push(stuck)
       if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
       steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
     }
     const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
-    const before = copyTree(target.tree)
-    const work = () => target.staging.work(source)
+    const before = copyTree(target.opened.tree)
+    const work = target.opened.staging.work(source)
     const built = await buildAll(steps, target, work)
     try {
-      await target.staging.record(withBuilt(target.made, steps, built))
+      await target.opened.staging.record(withBuilt(target.made, steps, built))
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
-      steps = withoutNew(steps, target.staging.made)
+      steps = withoutNew(steps, target.opened.staging.made)
     }
     if (steps.length < all.length) {
       const isDone = new Set(steps)
@@ -225,7 +237,7 @@ export class Publisher {
     // Entries that somebody has displaced meanwhile are copied once more.
     if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
-    const changed = applied.visible ? changedNames(before, target.tree) : undefined
+    const changed = applied.isVisible ? changedNames(before, target.opened.tree) : undefined
     return {
       changed,
       failures: [...failures, ...applied.failures],
@@ -242,29 +254,39 @@ export class Publisher {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
-  #stuck(
-    lacking: readonly Step[],
-    contributions: readonly Contribution[],
-  ): Promise<InotifyError | undefined> {
+  #stuck(lacking: readonly Step[], contributions: readonly Contribution[]): InotifyError | undefined {
     // Entries that others can give were removed since they were asked for.
     const heard = contributions.filter(({ isLastGood }, source) => this.#heard.has(source) && isLastGood)
-    const hasKeys = async ({ generation }: Contribution) =>
-      generation === undefined || (await this.#isAtHand(generation.tree, true))
+    const hasKeys = ({ generation }: Contribution) =>
+      generation === undefined || this.#isNodeAtHand(generation.tree, true)
     return irretrievable(this.#target.shown, lacking, heard, hasKeys)
   }
 
-  /** Returns the steps whose content is there. */
-  async #atHand(steps: readonly Step[]): Promise<ReadonlySet<Step>> {
-    const ready = new Set<Step>()
-    for (const step of steps)
-      if (step.do !== 'place' || (await this.#isAtHand(step.node, step.essential))) ready.add(step)
-    return ready
+  /** Returns true if the content of a step is there. */
+  #isAtHand(step: Step): boolean {
+    return step.do !== 'place' || this.#isNodeAtHand(step.node, step.essential)
   }
 
-  #isAtHand(node: TargetNode, isOfGeneration: boolean): Promise<boolean> {
-    const { tree, staging } = this.#target
+  #isNodeAtHand(node: TargetNode, isOfGeneration: boolean): boolean {
+    const { tree, staging } = this.#target.opened
     const from = isOfGeneration ? currentGeneration(tree)?.tree : undefined
     return isAtHand(node, (each) => staging.has(each), from)
+  }
+
+  /** The files that are kept for another pass. */
+  #wanted(): ReadonlySet<TargetNode> {
+    const wanted = new Set<TargetNode>()
+    const add = (entries: ReadonlyMap<string, TargetNode>) => {
+      for (const node of entries.values()) {
+        if (node.kind === 'directory') add(node.entries)
+        else wanted.add(node)
+      }
+    }
+    for (const each of this.#isDeferred ? this.#contributions : []) {
+      add(each?.entries ?? new Map())
+      add(each?.generation?.tree.entries ?? new Map())
+    }
+    return wanted
   }
 
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
@@ -283,8 +305,8 @@ function withBuilt(
   for (const step of steps) {
     if (step.do !== 'place' || step.path.includes('/')) continue
     const ready = built.get(step)
-    const inode = ready === undefined || ready instanceof Error ? undefined : ready.inodes.get(step.path)
-    made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [identityOf(inode)])])
+    const identities = ready === undefined || ready instanceof Error ? [] : [ready.placed.identity]
+    made.set(step.path, [...(made.get(step.path) ?? []), ...identities])
   }
   return made
 }

@@ -3,14 +3,14 @@ import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { nodeAt, replaceEntries, type TargetTree, without } from '../plan/tree.ts'
+import { replaceEntries, without } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
-import type { Inode, Inventory } from './inventory.ts'
+import type { Inode } from './inventory.ts'
 import { removeIfEmpty } from './open_target.ts'
 import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
-import { confirm, untouched } from './verify_target.ts'
+import { untouched } from './verify_target.ts'
 
 const { O_DIRECTORY } = constants
 
@@ -19,12 +19,8 @@ export class Target {
   readonly #calls: SyscallThread
   readonly #place: TargetPlace
   #opened: OpenedTarget
-  /** The number of times that the path has come to lead to another directory. */
-  epoch = 0
   /** The directories that were mirrored to before. */
-  #former: Array<{ readonly epoch: number; readonly opened: OpenedTarget }> = []
-  /** The number of passes under way, by the epoch in which they began. */
-  readonly #passes = new Map<number, number>()
+  readonly #former = new Set<OpenedTarget>()
 
   private constructor(calls: SyscallThread, place: TargetPlace, opened: OpenedTarget) {
     this.#calls = calls
@@ -45,46 +41,35 @@ export class Target {
     return this.#opened.held
   }
 
-  get staging(): Staging {
-    return this.#opened.staging
-  }
-
-  /** The mirror's entries. */
-  get tree(): TargetTree {
-    return this.#opened.tree
-  }
-
-  get inventory(): Inventory {
-    return this.#opened.inventory
+  /** The directory that is mirrored to at present. */
+  get opened(): OpenedTarget {
+    return this.#opened
   }
 
   /** The first level of the mirror's entries, with the identities of their inodes. */
   get made(): Map<string, string[]> {
-    const { tree, inventory } = this.#opened
-    const identitiesOf = (name: string) => [inventory.identityOf(name)].filter((each) => each !== undefined)
-    return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
-  }
-
-  /** True: everything in it is this mirror's. */
-  get wasEmpty(): boolean {
-    return this.#opened.wasEmpty
+    return new Map([...this.#opened.placed.entries].map(([name, { identity }]) => [name, [identity]]))
   }
 
   /** A pass begins that makes things ready here; to be ended with what this returns. */
-  begin(): number {
-    this.#passes.set(this.epoch, (this.#passes.get(this.epoch) ?? 0) + 1)
-    return this.epoch
+  begin(): OpenedTarget {
+    this.#opened.passes++
+    return this.#opened
+  }
+
+  /** Returns true if the path leads to another directory since a pass began. */
+  isFormer(opened: OpenedTarget): boolean {
+    return opened !== this.#opened
   }
 
   /** Ends a pass. A former directory is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
-  async end(epoch: number): Promise<void> {
-    const left = (this.#passes.get(epoch) ?? 1) - 1
-    if (left > 0) this.#passes.set(epoch, left)
-    else this.#passes.delete(epoch)
-    const oldest = Math.min(this.epoch, ...this.#passes.keys())
-    const unused = this.#former.filter((each) => each.epoch < oldest)
-    this.#former = this.#former.filter((each) => !unused.includes(each))
-    for (const { opened } of unused) await letGo(opened)
+  async end(opened: OpenedTarget): Promise<void> {
+    opened.passes--
+    for (const each of this.#former) {
+      if (each.passes > 0) continue
+      this.#former.delete(each)
+      await letGo(each)
+    }
   }
 
   /**
@@ -114,38 +99,16 @@ export class Target {
 
   /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
   async verify(): Promise<void> {
-    const { held, tree, inventory } = this.#opened
-    const entries = await onTarget('stat', this.shown, untouched(held, tree, '', inventory))
+    const { held, tree, placed } = this.#opened
+    const entries = await onTarget(this.shown, untouched(held, tree, placed))
     if (entries !== tree.entries) replaceEntries(tree, entries)
-  }
-
-  /** Takes note of how an entry is that has been put in place, with all beneath it; false, and it is dropped, if it is another by now. */
-  async confirm(path: string): Promise<boolean> {
-    const node = nodeAt(this.tree, path)
-    if (node === undefined) return false
-    try {
-      await using parent = await this.parentOf(path)
-      await confirm(parent, path, node, this.inventory)
-      return true
-    } catch (error) {
-      // And no more than that: what it lies in is the mirror's to remove.
-      if (error instanceof Displaced) this.drop(error.path)
-      else if (!(error instanceof InotifyError))
-        return await onTarget('stat', this.shown, Promise.reject(error))
-      return false
-    }
-  }
-
-  /** Forgets which inodes were put at a path and beneath it. */
-  forget(path: string): void {
-    const node = nodeAt(this.tree, path)
-    if (node !== undefined) this.inventory.forget(path, node)
   }
 
   /** Believes no more that the mirror's entry is at a path. */
   drop(path: string): void {
-    this.forget(path)
-    replaceEntries(this.tree, without(this.tree, path.split('/')).entries)
+    const { tree, placed } = this.#opened
+    placed.set(path, undefined)
+    replaceEntries(tree, without(tree, path.split('/')).entries)
   }
 
   /**
@@ -153,18 +116,18 @@ export class Target {
    * would be done to somebody else's.
    */
   async parentOf(path: string): Promise<DirectoryHandle> {
-    const { held, inventory } = this.#opened
+    const { held, placed } = this.#opened
     const parts = path.split('/').slice(0, -1)
     let here = await held.descend('')
     for (const [index, name] of parts.entries()) {
       const at = parts.slice(0, index + 1).join('/')
       const above = here
       try {
-        here = await onTarget('open', `${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
+        here = await onTarget(`${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
       } finally {
         await above.close()
       }
-      if (inventory.isSame(at, here.opened)) continue
+      if (placed.at(at)?.isSame(here.opened)) continue
       await here.close()
       throw new Displaced(at)
     }
@@ -173,7 +136,7 @@ export class Target {
 
   /** Removes the directory if the mirror, or one before it, made it, it is still at its path, and there is nothing else in it. */
   async removeIfOwn(): Promise<void> {
-    if (!this.staging.createdTarget) return
+    if (!this.#opened.staging.createdTarget) return
     const there = await this.#calls.stat({ fd: AT_FDCWD, name: this.shown }).catch(() => undefined)
     if (there?.dev === this.held.opened.dev && there.ino === this.held.opened.ino)
       await removeIfEmpty(this.#calls, this.shown)
@@ -181,8 +144,7 @@ export class Target {
 
   /** Closes all that is open but the present staging directory, which is removed or left before. */
   async close(): Promise<void> {
-    for (const { opened } of this.#former) await letGo(opened)
-    this.#former = []
+    for (const each of this.#former) await letGo(each)
     await this.held.close()
     // The thread keeps the order: when this is answered all is closed, and the target can be unmounted.
     await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
@@ -191,12 +153,12 @@ export class Target {
   /** Makes another staging directory where somebody has removed the one that there was, as whoever clears the target does. */
   async #restage(): Promise<InotifyError | undefined> {
     const { held, staging } = this.#opened
-    if (await onTarget('stat', this.shown, staging.isThere())) return undefined
+    if (await onTarget(this.shown, staging.isThere())) return undefined
     const { only } = this.#place
-    const again = await onTarget('open', this.shown, held.descend(''))
+    const again = await onTarget(this.shown, held.descend(''))
     try {
       const options = { shown: this.shown, createdTarget: staging.createdTarget, only }
-      this.#turnTo({ ...this.#opened, held: again, staging: await Staging.open(again, options) })
+      this.#turnTo({ ...this.#opened, held: again, staging: await Staging.open(again, options), passes: 0 })
     } catch (error) {
       await again.close()
       throw error
@@ -207,9 +169,8 @@ export class Target {
   }
 
   #turnTo(opened: OpenedTarget): void {
-    this.#former.push({ epoch: this.epoch, opened: this.#opened })
+    this.#former.add(this.#opened)
     this.#opened = opened
-    this.epoch++
   }
 
   #stale(hint: string): InotifyError {

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { InotifyError } from '../../errors.ts'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isLaidByAnother } from '../../mounts/syscalls/ownership.ts'
 import { DATA, DATA_NEXT, isReserved, isVersionName, linkText, nameBeside } from '../../volume/layout.ts'
+import { lstatIfThere } from '../draft/place.ts'
 import { failure } from '../failure.ts'
 
 /** The name from which a key's link is renamed if it replaces something. */
@@ -44,7 +43,7 @@ export async function readLayout(directory: DirectoryHandle, shown: string): Pro
   for (const name of names) {
     const isNext = name === DATA_NEXT || name === LINK_NEXT
     if (isReserved(name) && name !== DATA && !isNext) continue
-    const stat = await lookAt(directory, name)
+    const stat = await lstatIfThere(directory, name)
     if (stat === undefined) continue
     if (isLaidByAnother(stat, above)) others.add(name)
     else if (isNext) next.push(name)
@@ -56,20 +55,10 @@ export async function readLayout(directory: DirectoryHandle, shown: string): Pro
       if (beside !== undefined && versions.includes(beside)) current = beside
     } else if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
   }
-  const version = current === '' ? undefined : await lookAt(directory, current)
+  const version = current === '' ? undefined : await lstatIfThere(directory, current)
   if (version === undefined) current = ''
   else if (isLaidByAnother(version, above)) others.add(current)
   return { current, hasData, versions, next, links, others }
-}
-
-/** Returns undefined for an entry that has gone since the listing: other programs in the directory take no lock of ours. */
-async function lookAt(directory: DirectoryHandle, name: string): Promise<FileStat | undefined> {
-  try {
-    return await directory.lstat(name)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
 }
 
 function tooManyNames(shown: string): InotifyError {

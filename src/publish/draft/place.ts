@@ -25,17 +25,25 @@ export class Place implements AsyncDisposable {
   }
 
   /** Stats the entry, a symlink itself; undefined if nothing is there. */
-  async lstat(): Promise<FileStat | undefined> {
-    try {
-      return await this.directory.lstat(this.name)
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined
-      throw error
-    }
+  lstat(): Promise<FileStat | undefined> {
+    return lstatIfThere(this.directory, this.name)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.directory.close()
+  }
+}
+
+/** Stats an entry; undefined if nothing is there, perhaps no more: other programs in the directory take no lock of ours. */
+export async function lstatIfThere(
+  directory: DirectoryHandle,
+  name: string | Buffer,
+): Promise<FileStat | undefined> {
+  try {
+    return await directory.lstat(name)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
   }
 }
 

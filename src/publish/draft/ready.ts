@@ -33,7 +33,7 @@ export class Swept extends Error {
 /** Cleans up behind killed publishers, and has an entry made ready and given its name. */
 export async function withReady<R extends Ready, T>(
   directory: DirectoryHandle,
-  create: () => Promise<R>,
+  create: (directory: DirectoryHandle) => Promise<R>,
   make: (ready: R) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -72,13 +72,16 @@ export async function giveName(directory: DirectoryHandle, from: At, name: strin
 }
 
 /** Makes the entry, if need be after a cleanup: leftovers may be all that fills the file system. */
-async function makeRoomFor<T>(directory: DirectoryHandle, make: () => Promise<T>): Promise<T> {
+async function makeRoomFor<T>(
+  directory: DirectoryHandle,
+  make: (directory: DirectoryHandle) => Promise<T>,
+): Promise<T> {
   try {
-    return await make()
+    return await make(directory)
   } catch (error) {
     if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error))) throw error
     const owners = new Set([effectiveUser()])
     await removeLeftovers(directory, { now: BigInt(Date.now()) * 1_000_000n, owners })
-    return await make()
+    return await make(directory)
   }
 }

@@ -1,7 +1,7 @@
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { ATTEMPTS, giveName, type Ready, temporaryName, withReady } from './ready.ts'
+import { ATTEMPTS, giveName, type Ready, temporaryName } from './ready.ts'
 
 /**
  * A new file beside the one that it will replace, readable only by its owner, and locked while it is written. Users who may rename in
@@ -15,12 +15,29 @@ export class Temporary implements Ready {
   #isOpen = true
   #isThere = true
 
-  constructor(directory: DirectoryHandle, name: string, file: HeldFile, givenTo: bigint | undefined) {
+  private constructor(directory: DirectoryHandle, name: string, file: HeldFile, givenTo: bigint | undefined) {
     this.#directory = directory
     this.name = name
     this.file = file
     // The first is the user to whom the file system gives our files: with NFS's root_squash not the effective user.
     this.owners = new Set([file.opened.uid, givenTo ?? file.opened.uid])
+  }
+
+  /** Returns what makes the file. A user who will own it may own a killed call's leftovers, too. */
+  static givenTo(owner: bigint | undefined): (directory: DirectoryHandle) => Promise<Temporary> {
+    return (directory) => Temporary.#make(directory, owner)
+  }
+
+  static async #make(directory: DirectoryHandle, owner: bigint | undefined): Promise<Temporary> {
+    for (let attempt = 1; ; attempt++) {
+      const name = temporaryName()
+      const file = await directory.create(name, 0o600)
+      const lock = await tryLock(file.calls, file.fd)
+      // Another publisher's cleanup can have come first, and is done with the file or about to be.
+      if (attempt === ATTEMPTS || (lock !== 'taken' && (await file.stat()).nlink > 0n))
+        return new Temporary(directory, name, file, owner)
+      await file[Symbol.asyncDispose]()
+    }
   }
 
   get opened(): FileStat {
@@ -45,30 +62,5 @@ export class Temporary implements Ready {
     // A file that cannot be removed is a leftover.
     if (this.#isThere) await calls.unlink(this.#directory.at(this.name)).catch(() => {})
     if (this.#isOpen) await this.file[Symbol.asyncDispose]()
-  }
-}
-
-/**
- * Has a file made beside the one that it will replace.
- *
- * @param givenTo the user who will own it, and who may own a killed call's leftovers too
- */
-export async function withTemporary<T>(
-  directory: DirectoryHandle,
-  givenTo: bigint | undefined,
-  make: (temporary: Temporary) => Promise<T>,
-): Promise<T> {
-  return await withReady(directory, () => create(directory, givenTo), make)
-}
-
-async function create(directory: DirectoryHandle, givenTo: bigint | undefined): Promise<Temporary> {
-  for (let attempt = 1; ; attempt++) {
-    const name = temporaryName()
-    const file = await directory.create(name, 0o600)
-    const lock = await tryLock(file.calls, file.fd)
-    // Another publisher's cleanup can have come first, and is done with the file or about to be.
-    if (attempt === ATTEMPTS || (lock !== 'taken' && (await file.stat()).nlink > 0n))
-      return new Temporary(directory, name, file, givenTo)
-    await file[Symbol.asyncDispose]()
   }
 }

@@ -6,7 +6,7 @@ import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 import { failure } from '../failure.ts'
 import { openToRead } from './durable.ts'
 import { WORK_LINK } from './leftovers.ts'
-import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } from './ready.ts'
+import { giveName, type Ready, Swept, temporaryName, unlessSwept } from './ready.ts'
 
 /**
  * A directory of mode 0700 beside the entry to replace, in which a symlink is made ready. open(2) makes and opens a file at once, but a
@@ -23,11 +23,34 @@ export class WorkDirectory implements Ready {
   readonly #lock: number | undefined
   #hasLink = false
 
-  constructor(directory: DirectoryHandle, name: string, held: DirectoryHandle, lock: number | undefined) {
+  private constructor(
+    directory: DirectoryHandle,
+    name: string,
+    held: DirectoryHandle,
+    lock: number | undefined,
+  ) {
     this.#directory = directory
     this.name = name
     this.#held = held
     this.#lock = lock
+  }
+
+  static async make(directory: DirectoryHandle): Promise<WorkDirectory> {
+    const { calls } = directory
+    const name = temporaryName()
+    await calls.mkdir(directory.at(name), 0o700)
+    // Another entry may have its name by now.
+    const held = await unlessSwept(directory.directory(name), ['ENOENT', 'ENOTDIR', 'ELOOP'])
+    const lock = await openToRead(held).catch(() => undefined)
+    const work = new WorkDirectory(directory, name, held, lock)
+    // Another publisher's cleanup has come first.
+    if (lock !== undefined && (await tryLock(calls, lock)) === 'taken') {
+      await work.remove()
+      const hint = 'another program locks whatever directory is made ready there'
+      const cause = failure('EBUSY', 'flock', await directory.realpath(), hint)
+      throw new Swept('the work directory is being removed', { cause })
+    }
+    return work
   }
 
   get opened(): FileStat {
@@ -63,30 +86,4 @@ export class WorkDirectory implements Ready {
     if (this.#lock !== undefined) calls.close(this.#lock)
     await this.#held.close()
   }
-}
-
-/** Has a symlink made beside the entry that it will replace. */
-export async function withWorkDirectory<T>(
-  directory: DirectoryHandle,
-  make: (work: WorkDirectory) => Promise<T>,
-): Promise<T> {
-  return await withReady(directory, () => create(directory), make)
-}
-
-async function create(directory: DirectoryHandle): Promise<WorkDirectory> {
-  const { calls } = directory
-  const name = temporaryName()
-  await calls.mkdir(directory.at(name), 0o700)
-  // Another entry may have its name by now.
-  const held = await unlessSwept(directory.directory(name), ['ENOENT', 'ENOTDIR', 'ELOOP'])
-  const lock = await openToRead(held).catch(() => undefined)
-  const work = new WorkDirectory(directory, name, held, lock)
-  // Another publisher's cleanup has come first.
-  if (lock !== undefined && (await tryLock(calls, lock)) === 'taken') {
-    await work.remove()
-    const hint = 'another program locks whatever directory is made ready there'
-    const cause = failure('EBUSY', 'flock', await directory.realpath(), hint)
-    throw new Swept('the work directory is being removed', { cause })
-  }
-  return work
 }

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { EMPTY } from './content.mjs'
 import { viewOf } from './expected.mjs'
-import { namesIn, OWN, viewOfTarget } from './look.mjs'
+import { namesIn, viewOfTarget } from './look.mjs'
 
 /** @typedef {import('./expected.mjs').Offer} Offer */
 /** @typedef {import('./look.mjs').Leaf} Leaf */
@@ -108,6 +108,5 @@ export function headerInWords(header) {
 
 /** What is in a target when the mirror has removed what it made. @param {string} target */
 export function leftovers(target) {
-  // One that was killed while it made its own directory leaves that, for a minute.
-  return namesIn(target).filter((name) => !name.startsWith(`${OWN}new-`))
+  return namesIn(target)
 }
