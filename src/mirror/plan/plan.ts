@@ -1,5 +1,3 @@
-import { posix } from 'node:path'
-import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import { currentGeneration } from './generation.ts'
 import { type Doubts, follow, keepWithout } from './reach.ts'
 import { nodeAt, sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
@@ -55,11 +53,11 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     if (path === generations.next) return 'place generation'
     if (path === '..data') return 'place ..data'
     if (node.kind !== 'link') return 'place'
-    return leadsOverData(desired, path, node.to) ? 'place key' : 'place link'
+    return leadsOverData(desired, path) ? 'place key' : 'place link'
   }
   const place = (path: string, node: TargetNode, old?: TargetNode) => {
     const rank = rankOf(path, node)
-    const wasKey = old?.kind === 'link' && leadsOverData(target, path, old.to)
+    const wasKey = old?.kind === 'link' && leadsOverData(target, path)
     const essential =
       rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
     steps.get(rank)?.push({ do: 'place', path, node, essential })
@@ -135,31 +133,8 @@ export function safeWithout(
   }
 }
 
-/** Returns true if a reader of the link `path`, whose text is `to`, comes over `..data`. */
-function leadsOverData(tree: TargetTree, path: string, to: string): boolean {
-  let way = posix.join(posix.dirname(path), to)
-  for (let left = MAX_LINKS; left > 0 && !way.startsWith('/'); left--) {
-    if (way === '..data' || way.startsWith('..data/')) return true
-    const next = nextWay(tree, way.split('/'))
-    if (next === undefined) return false
-    way = next
-  }
-  return false
-}
-
-/** The way with its first link replaced by what that leads to; undefined if there is none on it. */
-function nextWay(tree: TargetTree, parts: readonly string[]): string | undefined {
-  let directory = tree
-  for (const [index, part] of parts.entries()) {
-    const node = directory.entries.get(part)
-    if (node?.kind === 'link')
-      return posix.join(
-        posix.isAbsolute(node.to) ? '/' : parts.slice(0, index).join('/'),
-        node.to,
-        ...parts.slice(index + 1),
-      )
-    if (node?.kind !== 'directory') return undefined
-    directory = node
-  }
-  return undefined
+/** Returns true if the way of a reader of the link `path` comes over `..data`, whether or not there is one. */
+function leadsOverData(tree: TargetTree, path: string): boolean {
+  const { links, end } = follow(tree, path)
+  return links.includes('..data') || end === '..data' || end.startsWith('..data/')
 }
