@@ -15,12 +15,12 @@ const ATTEMPTS = 3
 
 /** The target of a single file's path. */
 export interface SingleFile {
-  /** The directory of the file, which the caller closes. */
+  /** The directory of the path, opened before the look into it. */
+  readonly above: DirectoryHandle
+  /** The directory of the file, which may be the same. The caller closes both. */
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
-  /** The stat of the path's directory before the look into it. */
-  readonly place: FileStat
   /** The path at which the way would leave its ground; `stat` is that of the link then. undefined for a way that was followed to its end. */
   readonly outside: string | undefined
 }
@@ -91,11 +91,11 @@ class Walk {
   async go(): Promise<SingleFile> {
     let name = basename(this.#path)
     let ground = await this.#stepOnto(this.#path, dirname(this.#path))
-    const place = ground.held.opened
-    const link = { parent: ground.held, name, place, stat: await ground.held.lstat(name) }
+    const above = ground.held
+    const link = { above, parent: above, name, stat: await above.lstat(name) }
     for (;;) {
       const end = await this.#goBeneath(ground, [name])
-      if (typeof end !== 'string') return await this.#keep({ ...end, place, outside: undefined })
+      if (typeof end !== 'string') return await this.#keep({ ...end, above, outside: undefined })
       if (!this.#mayLeave(`${ground.path}\0${end}`)) return await this.#keep({ ...link, outside: end })
       const isAbsolute = end.startsWith('/')
       name = basename(end)
@@ -123,7 +123,7 @@ class Walk {
   async #goBeneath(
     ground: Ground,
     names: readonly string[],
-  ): Promise<Omit<SingleFile, 'outside' | 'place'> | string> {
+  ): Promise<Pick<SingleFile, 'parent' | 'name' | 'stat'> | string> {
     let rest = names
     for (;;) {
       const [name, ...behind] = rest
@@ -165,7 +165,8 @@ class Walk {
 
   /** Closes all but what was found. */
   async #keep(found: SingleFile): Promise<SingleFile> {
-    for (const each of this.#opened) if (each !== found.parent) await each.close()
+    const { above, parent } = found
+    for (const each of this.#opened) if (each !== above && each !== parent) await each.close()
     return found
   }
 }
