@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
 import { warn } from '../warning.ts'
-import { TWO_TICKS } from './copy/stillness.ts'
+import { TWO_TICKS } from './source/rest.ts'
 import { StatProbes } from './source/stat_probes.ts'
 import type { Outcome, PassContext } from './sync_pass.ts'
 import { SyncPass } from './sync_pass.ts'

@@ -3,7 +3,6 @@ import { CallError } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { stage } from './copy/stage.ts'
 import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
-import type { Emptied } from './copy/stillness.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
 import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'
@@ -11,9 +10,9 @@ import { linked } from './plan/linked.ts'
 import type { Contribution } from './plan/merge.ts'
 import { danglingLinks, follow, NO_DOUBTS } from './plan/reach.ts'
 import type { Skipped } from './plan/tree.ts'
-import { Doubts } from './source/doubts.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { movedLinks } from './source/moved_links.ts'
+import { Rest } from './source/rest.ts'
 import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
@@ -60,8 +59,9 @@ export interface PassContext {
 /** Looks at a source and brings the target up to it, once for each {@link run}. Runs must not overlap. */
 export class SyncPass {
   readonly #context: PassContext
-  #emptied: Emptied = new Map()
-  readonly #doubts = new Doubts()
+  #rest = new Rest()
+  // True: the last pass found a `..data`.
+  #hadData = false
   // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
 
@@ -121,13 +121,15 @@ export class SyncPass {
     const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
-    const snapshot = await scan.read(this.#doubts.hadData)
+    const snapshot = await scan.read(this.#hadData)
+    const rest = this.#rest.after(snapshot)
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
     const held = scan.generation
     const staged =
-      snapshot.over === undefined ? await this.#stage(root, snapshot, held, signal) : this.#link(snapshot)
-    this.#emptied = staged.emptied
+      snapshot.over === undefined
+        ? await this.#stage(root, snapshot, held, rest, signal)
+        : this.#link(snapshot)
     const { over } = snapshot
     if (over !== undefined)
       config.firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
@@ -159,7 +161,9 @@ export class SyncPass {
       staged.missing.length + failures.length === 0 &&
       snapshot.over === undefined &&
       !published.isDeferred
-    this.#doubts.note(snapshot, began, isUnread(snapshot, staged))
+    this.#hadData = snapshot.data !== undefined
+    this.#rest = rest
+    rest.read(began, isUnread(snapshot, staged))
     return {
       found: 'source',
       over: snapshot.over,
@@ -170,7 +174,7 @@ export class SyncPass {
       isHeld: staged.isHeld,
       failures,
       complete: isWhole ? snapshot : undefined,
-      isUnconfirmed: this.#doubts.any,
+      isUnconfirmed: rest.isUnsureIn(''),
     }
   }
 
@@ -204,6 +208,7 @@ export class SyncPass {
     root: SourceHandle,
     snapshot: Snapshot,
     held: DirectoryHandle | undefined,
+    rest: Rest,
     signal: AbortSignal,
   ): Promise<Ready> {
     const { config, index, publisher, target } = this.#context
@@ -211,8 +216,7 @@ export class SyncPass {
       target: publisher.tree,
       own: publisher.contributionOf(index)?.entries,
       generation: this.#shown(),
-      doubts: this.#doubts,
-      emptied: this.#emptied,
+      rest,
     }
     const stillness = { quiet: config.quiet, signal }
     const staged = await stage(root, snapshot, held, before, () => target.staging.work(index), stillness)
@@ -228,7 +232,7 @@ export class SyncPass {
       snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
     const isHeld =
       snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
-    return { ...links, failures: [], emptied: new Map(), isHeld }
+    return { ...links, failures: [], isHeld }
   }
 
   /** Returns the entries that the source, or an earlier mirror, has added to the target. */

@@ -10,13 +10,13 @@ import {
   type TargetTree,
 } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
+import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 import { digestBeneath } from './compare.ts'
 import { FileStager } from './file_stager.ts'
 import { digestFile } from './safe_copy.ts'
 import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
-import { EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
 
 /** The target's entries of a directory, and those that this source has added. */
 interface Had {
@@ -38,27 +38,20 @@ export class Stager {
   readonly #missing: Missing[] = []
   readonly #failures: InotifyError[] = []
   readonly #wanting = new Set<string>()
-  readonly #emptied: EmptiedFiles
   readonly #files: FileStager
   readonly #stillness: Stillness
-  readonly #doubts: Before['doubts']
+  readonly #rest: Rest
   #unsettled: Unsettled[] = []
 
-  constructor(work: () => Promise<StagingArea>, stillness: Stillness, { emptied, doubts }: Before) {
+  constructor(work: () => Promise<StagingArea>, stillness: Stillness, { rest }: Before) {
     this.#files = new FileStager(work)
-    this.#emptied = new EmptiedFiles(emptied, stillness.quiet)
-    this.#doubts = doubts
+    this.#rest = rest
     this.#stillness = stillness
   }
 
   /** Returns the entries found wanting so far. */
-  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'emptied'> {
-    return {
-      missing: this.#missing,
-      wanting: this.#wanting,
-      failures: this.#failures,
-      emptied: this.#emptied.found,
-    }
+  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures'> {
+    return { missing: this.#missing, wanting: this.#wanting, failures: this.#failures }
   }
 
   skip(path: string, reason: string, isPassing = false): undefined {
@@ -143,9 +136,9 @@ export class Stager {
     // An entry that another source has put there goes when that source drops it.
     const isOwn = had?.kind === 'file' && had === own
     const isKnown = isOwn && sameKey(had.key, node.key)
-    if (isKnown && !this.#doubts.has(path + name)) return had
+    if (isKnown && !this.#rest.isUnsure(path + name)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
-      this.#emptied.expectMore(path + name, node.key)
+      this.#rest.expectMore(path + name, this.#stillness.quiet)
     const isSame =
       isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
     if (isSame && isKnown) return had
