@@ -13,7 +13,7 @@ import type { Skipped } from './plan/tree.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { movedLinks } from './source/moved_links.ts'
 import { Rest } from './source/rest.ts'
-import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './source/snapshot.ts'
+import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
 import { buildAhead } from './target/build.ts'
@@ -140,7 +140,7 @@ export class SyncPass {
       buildAhead(staged.generation.tree, await target.staging.work(index), staged.generation.from)
     // A swap leaves entries to be removed: the permission is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
-      verify(root, snapshot, held),
+      scan.verify(snapshot),
       isSwapped ? source.confirm(root.opened) : undefined,
     ])
     for (const each of [verified, confirmed]) {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { Missing, StagedGeneration } from '../copy/staged.ts'
-import { type Snapshot, whyNoGeneration } from '../source/snapshot.ts'
+import type { Snapshot } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'
 import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
 
@@ -17,7 +17,7 @@ export interface Linked {
  * source that is, so that a swap there is seen at once, and nothing dangles when the version before is removed.
  */
 export function linked(
-  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
+  { tree, data, generation }: Pick<Snapshot, 'tree' | 'data' | 'generation'>,
   { path, alias }: Pick<Source, 'path' | 'alias'>,
 ): Linked {
   const missing: Missing[] = []
@@ -38,9 +38,8 @@ export function linked(
 
   const { entries } = linkAll(tree, '')
   if (data === undefined) return { entries, generation: undefined, missing }
-  const generation = tree.entries.get(data)
-  const why = whyNoGeneration(tree, data)
-  if (why !== undefined) skip('..data', why)
-  if (generation?.kind !== 'directory') return { entries, generation: undefined, missing }
-  return { entries, generation: { from: data, tree: linkAll(generation, '..data/') }, missing }
+  if (typeof generation !== 'string')
+    return { entries, generation: { from: data, tree: linkAll(generation, '..data/') }, missing }
+  skip('..data', generation)
+  return { entries, generation: undefined, missing }
 }
