@@ -26,24 +26,32 @@ const ATTEMPTS = 3
 const LINKS_CHANGED = 'links were changed while it was read'
 const UNSURE: Missing = { path: '', reason: LINKS_CHANGED, isPassing: true }
 
-/** The findings and deeds of a pass. */
-export type Outcome =
-  | { readonly found: 'torn'; readonly path: string; readonly reason: string }
-  | { readonly found: 'lost'; readonly reason: string }
-  | ({
-      readonly found: 'source'
-      /** The reason why it is over the limits. */
-      readonly over: string | undefined
-      readonly skipped: readonly Skipped[]
-      /** The first entry that should be there and is not; undefined if all of the source could be had. */
-      readonly lacking: Missing | undefined
-      /** True: the source is beyond the limits and not shown by links. */
-      readonly isHeld: boolean
-      /** The snapshot, if nothing of it is wanting in the target. */
-      readonly complete: Snapshot | undefined
-      /** True: it is to be read once more to be sure of it. */
-      readonly isUnconfirmed: boolean
-    } & Published)
+export type SourceState = 'mirroring' | 'over-limit' | 'source-lost'
+
+/** The findings and deeds of a pass. What it does not say is as it was before. */
+export interface Outcome {
+  /** undefined if the source changed while it was read. */
+  readonly state?: SourceState
+  /** The reason for the state; '' if it needs none. */
+  readonly reason: string
+  /** The first entry that should be there and is not; undefined if all of the source could be had. */
+  readonly lacking: Missing | undefined
+  readonly skipped?: readonly Skipped[]
+  readonly failures?: readonly InotifyError[]
+  /** True: the source is beyond the limits and not shown by links. */
+  readonly isHeld?: boolean
+  /** Names that have changed for consumers; undefined if nothing was published. */
+  readonly changed?: string[] | undefined
+  /** The snapshot, if nothing of it is wanting in the target. */
+  readonly complete?: Snapshot | undefined
+  /** True: it is to be read once more to be sure of it. */
+  readonly isUnconfirmed?: boolean
+}
+
+/** The outcome for a source that cannot be had. */
+export function lost(reason: string): Outcome {
+  return { state: 'source-lost', reason, lacking: { path: '', reason, isPassing: false } }
+}
 
 /** The context of the passes over one source. */
 export interface PassContext {
@@ -87,20 +95,20 @@ export class SyncPass {
           // A directory that was replaced while it was read cannot be listed, for one: whether the source has gone shows at its path.
           if (isOfSource(error) && left > 1) continue
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
-          const path = error instanceof Torn ? '..data' : ''
-          if (left === 1) outcome = { found: 'torn', path, reason: error.message }
+          const [path, reason] = [error instanceof Torn ? '..data' : '', error.message]
+          if (left === 1) outcome = { reason, lacking: { path, reason, isPassing: true } }
         } finally {
           uncleared = await this.#clear().finally(() => publisher.end(epoch))
         }
         // The pass's findings count whatever is left behind; the next one tries to clear that away, too.
-        if (outcome?.found === 'source' && uncleared !== undefined)
+        if (outcome?.failures !== undefined && uncleared !== undefined)
           return { ...outcome, failures: [...outcome.failures, uncleared] }
         if (outcome !== undefined) return outcome
       }
     } catch (error) {
       // An InotifyError is the target's.
       if (!(error instanceof InotifyError) && (losesSource(error) || isOfSource(error)))
-        return { found: 'lost', reason: reasonOf(error) }
+        return lost(reasonOf(error))
       throw error
     }
   }
@@ -165,10 +173,9 @@ export class SyncPass {
     this.#rest = rest
     rest.read(began, isUnread(snapshot, staged))
     return {
-      found: 'source',
-      over: snapshot.over,
+      state: over === undefined ? 'mirroring' : 'over-limit',
+      reason: over ?? '',
       changed: published.changed,
-      isDeferred: published.isDeferred,
       skipped: skippedOf(snapshot, staged),
       lacking: firstLacking(snapshot, staged) ?? (isSure ? undefined : UNSURE),
       isHeld: staged.isHeld,

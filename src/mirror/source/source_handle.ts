@@ -7,23 +7,17 @@ import { LinksOutside } from './errors.ts'
 import type { SingleFile } from './single_file.ts'
 
 /** A source, or a directory of it, while it is read. */
-export interface SourceHandle extends AsyncDisposable {
-  readonly revalidates: boolean
+export interface SourceHandle
+  extends AsyncDisposable,
+    Pick<DirectoryHandle, 'revalidates' | 'stat' | 'lstat' | 'directory' | 'file' | 'hold'> {
   /** The stat of the source when it was opened. */
   readonly opened: FileStat
   /** The stat of a single file's directory before the look into it. */
   readonly place?: FileStat
   /** Returns the address of an entry; without a name that of the directory whose names lead there. */
   at(name?: string): At
-  stat(): Promise<FileStat>
   /** The first `most` names. */
   names(most: number): Promise<Buffer[]>
-  lstat(name: string | Buffer): Promise<FileStat>
-  directory(name: string): Promise<DirectoryHandle>
-  /** Opens a regular file and reads up to `most` bytes; EPROTOTYPE for what is none. */
-  file(name: string, most: number): Promise<ReadFile>
-  /** Opens a reference to an entry of any type. */
-  hold(name: string): Promise<HeldFile>
 }
 
 /**
