@@ -8,7 +8,7 @@ import { isShown } from './plan/generation.ts'
 import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'
 import { linked } from './plan/linked.ts'
 import type { Contribution } from './plan/merge.ts'
-import { danglingLinks, follow, NO_DOUBTS } from './plan/reach.ts'
+import { danglingLinks, follow, linksIn, NO_DOUBTS } from './plan/reach.ts'
 import type { Skipped } from './plan/tree.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { movedLinks } from './source/moved_links.ts'
@@ -160,8 +160,13 @@ export class SyncPass {
     const moved = await movedLinks(root, snapshot.tree, rules.sources)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
-    const doubts = { wanting: new Set([...staged.wanting, ...moved]), nowhere }
-    const contribution = { ...this.#contribution(snapshot, staged), doubts }
+    const kept = this.#contribution(snapshot, staged)
+    // Beyond the limits what is behind a link may be what must not be shown any more: the link brings nothing back.
+    const doubts =
+      over === undefined
+        ? { wanting: new Set([...staged.wanting, ...moved]), nowhere }
+        : { ...NO_DOUBTS, nowhere: new Set(linksIn(kept)) }
+    const contribution = { ...kept, doubts }
     const published = await this.#publish(root, epoch, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =

@@ -128,6 +128,20 @@ test('nor is one of a source that has become too large for links', async () => {
   expect(existsSync(join(target, 'a'))).toBe(false)
 })
 
+test.each(['d/b', 'd'])('nor by a link of the source to %s', async (to) => {
+  const { source, target, start, secret } = await overLimit()
+  await symlink(to, join(source, 'by'))
+  await start(LIMITS).then(async (mirror) => {
+    await symlink(secret, join(source, 'new'))
+    await rename(join(source, 'new'), join(source, 'd/b'))
+    fill(source)
+    await mirror.refresh()
+    expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+  })
+  expect(Object.keys(reachable(target))).not.toContain('d/b')
+  expect(existsSync(join(target, to === 'd' ? 'by/b' : 'by'))).toBe(false)
+})
+
 test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
   const { source, target, start } = mirrorInMemory()
   await mkdir(join(source, 'd'))

@@ -127,8 +127,12 @@ function isDirectory<L extends Node>(node: L | Directory<L>): node is Directory<
   return node.kind === 'directory'
 }
 
-function linksIn<L extends Node>(tree: Directory<L>, prefix = ''): string[] {
-  return [...tree.entries].flatMap(([name, node]) => {
+/** All links, by path. */
+export function linksIn<L extends Node>(
+  { entries }: { readonly entries: ReadonlyMap<string, L | Directory<L>> },
+  prefix = '',
+): string[] {
+  return [...entries].flatMap(([name, node]) => {
     if (node.kind === 'link') return [prefix + name]
     return isDirectory(node) ? linksIn(node, `${prefix}${name}/`) : []
   })
