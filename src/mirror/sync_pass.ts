@@ -5,7 +5,7 @@ import { stage } from './copy/stage.ts'
 import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
-import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'
+import { adopted, heldVersion, isShownByLinks, withLastKeys } from './plan/last_good.ts'
 import { linked } from './plan/linked.ts'
 import type { Contribution } from './plan/merge.ts'
 import { danglingLinks, follow, linksIn, NO_DOUBTS } from './plan/reach.ts'
@@ -157,7 +157,7 @@ export class SyncPass {
       if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
       throw each.reason
     }
-    const moved = await movedLinks(root, snapshot.tree, rules.sources)
+    const moved = await movedLinks(root, snapshot, rules.sources)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
     const kept = this.#contribution(snapshot, staged)
@@ -262,10 +262,8 @@ export class SyncPass {
       return { ...heldVersion(had, { entries, generation, missing }, source.path), isLastGood: true }
     // If the target has failed, the source has not been asked for all.
     const isAsked = failures.length === 0
-    const isWanting = data !== undefined && generation === undefined
-    if (isWanting || needsLastKeys(entries, generation, missing)) {
+    if (data !== undefined && generation === undefined)
       return { ...withLastKeys(entries, had), isLastGood: isAsked }
-    }
     const isLastGood = isAsked && missing.length > 0
     return { source: source.path, entries, generation, isAdopted: false, isLastGood, doubts: NO_DOUBTS }
   }

@@ -1,11 +1,10 @@
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { DATA_NEXT } from '../../volume/layout.ts'
-import type { Missing, StagedGeneration } from '../copy/staged.ts'
 import { currentGeneration } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import { NO_DOUBTS } from './reach.ts'
-import type { Link, TargetNode, TargetTree } from './tree.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
 
 /** Returns an earlier mirror's entries, for a source of which nothing better can be had yet. Other sources may claim parts of them. */
 export function adopted(target: TargetTree, source: string): Contribution {
@@ -59,25 +58,6 @@ export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Cont
     if (!kept.has(name) && (isKey(node) || (next !== undefined && isKey(next)))) kept.set(name, node)
   }
   return { ...had, entries: kept }
-}
-
-/**
- * Returns true if a key has become a file that has not held still yet, and is shown as the old key: its link would dangle without the
- * keys that it leads to.
- */
-export function needsLastKeys(
-  entries: ReadonlyMap<string, TargetNode>,
-  generation: StagedGeneration | undefined,
-  missing: readonly Missing[],
-): boolean {
-  return missing.some(({ path, isPassing }) => {
-    const node = entries.get(path)
-    return isPassing && node?.kind === 'link' && isKey(node) && !leadsTo(node, generation)
-  })
-}
-
-function leadsTo({ to }: Link, generation: StagedGeneration | undefined): boolean {
-  return generation?.tree.entries.has(to.split('/')[1] ?? '') === true
 }
 
 /**

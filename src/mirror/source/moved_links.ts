@@ -1,24 +1,28 @@
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { whileThere } from '../../volume/data_link.ts'
-import { directoryLinks } from '../plan/reach.ts'
-import { nodeAt, type SourceTree } from '../plan/tree.ts'
+import { DATA } from '../../volume/layout.ts'
+import { directoryLinks, follow } from '../plan/reach.ts'
+import { nodeAt } from '../plan/tree.ts'
+import type { Snapshot } from './snapshot.ts'
 import type { SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 
 /**
  * The links to directories that say something else than when they were read. A directory that a link led to all the while is one version:
- * those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to.
+ * those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to. The scan itself verifies the `..data` of a ConfigMap.
  *
  * @param sources absolute paths by which the source is known
  */
 export async function movedLinks(
   root: SourceHandle,
-  tree: SourceTree,
+  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
   sources: readonly string[],
 ): Promise<Set<string>> {
   const moved = new Set<string>()
-  await atOnce(directoryLinks(tree), async (path) => {
+  const isVerified = (path: string) => data !== undefined && follow(tree, path).links.includes(DATA)
+  const links = directoryLinks(tree).filter((path) => !isVerified(path))
+  await atOnce(links, async (path) => {
     const node = nodeAt(tree, path)
     const stat = await whileThere(lstatBeneath(root, path.split('/')))
     const verdict = stat?.isSymbolicLink() ? judgeLink(path, stat.link, sources) : undefined

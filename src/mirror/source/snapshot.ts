@@ -216,9 +216,10 @@ export class Scan implements AsyncDisposable {
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(at, stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
-      // Its own text may lead to a name that the target does not have: generations are named anew there.
+      // Not the texts on the way of `..data`, which may lead to names that the target does not have: generations are named anew there.
       const { data, way } = this.#dataLink
-      if (data !== undefined && at !== data && way.includes(at)) return { kind: 'link', to: DATA }
+      if (data !== undefined && at !== data && (at === DATA || way.includes(at)))
+        return { kind: 'link', to: at === DATA ? data : DATA }
       if (stat.isSymbolicLink()) return this.#link(at, stat.link)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)

@@ -9,7 +9,7 @@ import { DATA_NEXT } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
 import type { Step } from '../plan/plan.ts'
-import type { TargetTree } from '../plan/tree.ts'
+import { nodeAt, type TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
 import { UNBORN_PREFIX } from '../staging/leftover_staging.ts'
 import { isData, type Ready } from './build.ts'
@@ -71,8 +71,6 @@ export async function apply(
         target.drop(error.path)
       } else if (error instanceof InotifyError) failures.push(error)
       else throw error
-      // Without the new generation `..data` must not move, and without `..data` the old generation must not go.
-      if (step.do === 'place' && step.essential) break
       if (step.do === 'place') failed.add(step.path)
       continue
     }
@@ -136,10 +134,11 @@ async function carryOut(
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
+    const wasLink = nodeAt(target.tree, path)?.kind === 'link'
     const exchanged = await onTarget('rename', shown, publish(built, parent, name, await openWork()))
     target.forget(path)
     for (const [at, inode] of built.inodes) inventory.note(at, inode)
-    return exchanged || step.essential || step.node.kind === 'link'
+    return exchanged || wasLink || step.node.kind === 'link'
   }
   return false
 }

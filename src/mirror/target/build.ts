@@ -50,7 +50,7 @@ export function buildAhead(tree: TargetTree, work: StagingArea, name: string): v
 }
 
 async function buildStep(
-  { path, node, essential }: Extract<Step, { do: 'place' }>,
+  { path, node }: Extract<Step, { do: 'place' }>,
   target: Target,
   work: StagingArea,
 ): Promise<Built> {
@@ -58,7 +58,7 @@ async function buildStep(
   const shown = `${target.shown}/${path}`
   const made = new Map<string, FileStat>()
   const { name, inodes } = (await begun) ?? {
-    name: await build(node, '', { work, shown, inodes: made, from: essential ? target : undefined }),
+    name: await build(node, '', { work, shown, inodes: made, from: target }),
     inodes: made,
   }
   return { name, inodes: new Map([...inodes].map(([at, inode]) => [path + at, inode])) }
