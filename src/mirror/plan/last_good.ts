@@ -74,7 +74,8 @@ export function heldVersion(had: Contribution, now: Linked, source: string): Con
       const there = seen?.get(name)
       if (node.kind === 'directory') {
         const below = keep(node.entries, there?.kind === 'directory' ? there.entries : undefined)
-        kept.set(name, below.size === node.entries.size ? node : { ...node, entries: below })
+        const isWhole = [...node.entries].every(([child, each]) => below.get(child) === each)
+        kept.set(name, isWhole ? node : { ...node, entries: below })
       } else if (
         node.kind === 'file' ||
         !isInto(node.to, source) ||
