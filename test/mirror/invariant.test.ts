@@ -8,7 +8,7 @@ import { rounds } from '../support/long.ts'
 import { Choice } from './model/random.mjs'
 import { file, type Sketch, tree } from './sketch.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 50, long: 2000 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 50, long: 500 })
 
 /** A volume of the AtomicWriter's. Some of its keys have become files or links beside it. */
 function volume(version: number, choice: Choice): Sketch {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
-import { type Directory, nodeAt, type TargetNode, type TargetTree } from './tree.ts'
+import { type Directory, nodeAt, sameContent, type TargetNode, type TargetTree } from './tree.ts'
 
 /** Facts about a source's links that its tree does not hold. Paths are relative to the target. */
 export interface Doubts {
@@ -34,6 +34,10 @@ export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly 
   const wanting = new Set(doubts.flatMap((each) => [...each.wanting]))
   const nowhere = new Set(doubts.flatMap((each) => [...each.nowhere]))
   const isHad = (path: string) => follow(had, path).node !== undefined
+  const isRedirected = (path: string) => {
+    const node = nodeAt(next, path)
+    return node?.kind !== 'link' || !sameContent(node, nodeAt(had, path) ?? node)
+  }
   const isCut = (tree: TargetTree, path: string): boolean => {
     const { links, end, node } = follow(tree, path)
     if (wanting.has(path) && isHad(path)) return true
@@ -55,9 +59,9 @@ export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly 
     const old: string[] = []
     for (const path of cut) {
       seen.add(path)
-      // Links over it wait as well.
-      wanting.add(path)
       const { links, end, node } = follow(had, path)
+      // What leads over them waits as well.
+      for (const each of [path, ...links.filter(isRedirected)]) wanting.add(each)
       // A new link: no reader uses it yet. It waits for its end.
       old.push(...(node === undefined ? [path] : [path, ...links, end]))
     }
