@@ -16,17 +16,13 @@ const PARTING = 500
 /** A look that takes longer than this, and than the interval, is said to. */
 const SLOW = 250
 
-interface Request {
-  resolve(): void
-  reject(error: unknown): void
-}
-
 /** Follows one source: a pass, then a wait until something has changed, or for the interval. */
 export class SyncLoop {
   readonly #context: PassContext
   readonly #passes: SyncPass
   readonly #conditions: Conditions
-  #requests: Request[] = []
+  // Told when the next pass is over, or why it failed.
+  #requests: Array<(failure: unknown) => void> = []
   #wake = () => {}
   #loop: Promise<void> | undefined
   #ended = false
@@ -59,7 +55,7 @@ export class SyncLoop {
   /** Resolves after a pass that begins now, or after the one under way. */
   refresh(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#requests.push({ resolve, reject })
+      this.#requests.push((failure) => (failure === undefined ? resolve() : reject(failure)))
       this.#wake()
     })
   }
@@ -90,17 +86,18 @@ export class SyncLoop {
       if (this.#ended) break
       const requests = this.#requests
       this.#requests = []
+      let failure: unknown
       try {
         outcome = await this.#pass({ isFirst: false })
-        for (const { resolve } of requests) resolve()
       } catch (error) {
-        outcome = undefined
-        for (const { reject } of requests) reject(error)
         // A listener's, for one.
-        if (requests.length === 0) rethrow(error)
+        outcome = undefined
+        failure = error
       }
+      for (const each of requests) each(failure)
+      if (failure !== undefined && requests.length === 0) rethrow(failure)
     }
-    for (const { resolve } of this.#requests) resolve()
+    for (const each of this.#requests) each(undefined)
   }
 
   /** undefined if it failed. Throws what a listener throws. */

@@ -238,13 +238,13 @@ export class SyncPass {
   /** Links a source over the limits. */
   #link(snapshot: Snapshot): Ready {
     const { config, source } = this.#context
-    const links = { ...linked(snapshot, source), wanting: NO_DOUBTS.wanting }
+    const links = linked(snapshot, source)
     // Readers who see links go on to do so: there is no version to go back to. Skipped entries are not among them.
     const isSure = () =>
       snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
     const isHeld =
       snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
-    return { ...links, failures: [], isHeld }
+    return { ...links, isHeld }
   }
 
   /** Returns the entries that the source, or an earlier mirror, has added to the target. */
@@ -258,8 +258,7 @@ export class SyncPass {
     const { source } = this.#context
     const { entries, generation, missing, failures, isHeld } = staged
     const had = this.#had()
-    if (isHeld)
-      return { ...heldVersion(had, { entries, generation, missing }, source.path), isLastGood: true }
+    if (isHeld) return { ...heldVersion(had, staged, source.path), isLastGood: true }
     // If the target has failed, the source has not been asked for all.
     const isAsked = failures.length === 0
     if (data !== undefined && generation === undefined)

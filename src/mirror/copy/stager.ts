@@ -11,8 +11,7 @@ import {
 } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
 import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
-import type { SourceHandle } from '../source/source_handle.ts'
-import { digestBeneath } from './compare.ts'
+import { beneath, type SourceHandle } from '../source/source_handle.ts'
 import { FileStager } from './file_stager.ts'
 import { digestFile } from './safe_copy.ts'
 import type { Before, Missing, Staged } from './staged.ts'
@@ -86,7 +85,8 @@ export class Stager {
     await sleep(Math.max(quiet, TWO_TICKS), undefined, { signal })
     await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
-        const digest = await digestBeneath(root, directory, name, copy.key)
+        const above = directory.split('/').slice(0, -1)
+        const digest = await beneath(root, above, (held) => digestFile(held, name, copy.key))
         if (digest !== copy.digest) throw new Torn('the content changed under the same stat key')
         return copy
       })

@@ -1,7 +1,7 @@
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { DATA_NEXT } from '../../volume/layout.ts'
+import type { Staged } from '../copy/staged.ts'
 import { currentGeneration } from './generation.ts'
-import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import { NO_DOUBTS } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
@@ -64,7 +64,11 @@ export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Cont
  * Returns the last version of a source that is held over the limits. An earlier pass's links into the source lead on only while their
  * files exist: a file's successor may be one that must not be shown.
  */
-export function heldVersion(had: Contribution, now: Linked, source: string): Contribution {
+export function heldVersion(
+  had: Contribution,
+  now: Pick<Staged, 'entries' | 'generation'>,
+  source: string,
+): Contribution {
   const keep = (
     entries: ReadonlyMap<string, TargetNode>,
     seen: ReadonlyMap<string, TargetNode> | undefined,

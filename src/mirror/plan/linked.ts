@@ -1,15 +1,8 @@
 import { posix } from 'node:path'
-import type { Missing, StagedGeneration } from '../copy/staged.ts'
+import type { Missing, Staged } from '../copy/staged.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'
 import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
-
-/** The part of a source over the limits in the target. */
-export interface Linked {
-  readonly entries: Map<string, TargetNode>
-  readonly generation: StagedGeneration | undefined
-  readonly missing: readonly Missing[]
-}
 
 /**
  * A link for each file, so that readers see what is there, though without events. Directories are real ones: one that were a link
@@ -19,7 +12,7 @@ export interface Linked {
 export function linked(
   { tree, data, generation }: Pick<Snapshot, 'tree' | 'data' | 'generation'>,
   { path, alias }: Pick<Source, 'path' | 'alias'>,
-): Linked {
+): Staged {
   const missing: Missing[] = []
   const skip = (path: string, reason: string) => void missing.push({ path, reason, isPassing: false })
   const linkAll = (source: SourceTree, below: string): TargetTree => {
@@ -37,9 +30,10 @@ export function linked(
   const linkTo = (at: string): Link => ({ kind: 'link', to: posix.join(path, at) })
 
   const { entries } = linkAll(tree, '')
-  if (data === undefined) return { entries, generation: undefined, missing }
+  const all = { entries, generation: undefined, missing, wanting: new Set<string>(), failures: [] }
+  if (data === undefined) return all
   if (typeof generation !== 'string')
-    return { entries, generation: { from: data, tree: linkAll(generation, '..data/') }, missing }
+    return { ...all, generation: { from: data, tree: linkAll(generation, '..data/') } }
   skip('..data', generation)
-  return { entries, generation: undefined, missing }
+  return all
 }

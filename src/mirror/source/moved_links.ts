@@ -1,11 +1,10 @@
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { whileThere } from '../../volume/data_link.ts'
 import { DATA } from '../../volume/layout.ts'
 import { directoryLinks, follow } from '../plan/reach.ts'
 import { nodeAt } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { SourceHandle } from './source_handle.ts'
+import { beneath, type SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 
 /**
@@ -24,16 +23,12 @@ export async function movedLinks(
   const links = directoryLinks(tree).filter((path) => !isVerified(path))
   await atOnce(links, async (path) => {
     const node = nodeAt(tree, path)
-    const stat = await whileThere(lstatBeneath(root, path.split('/')))
+    const names = path.split('/')
+    const looking = beneath(root, names.slice(0, -1), (held) => held.lstat(names.at(-1) ?? ''))
+    const stat = await whileThere(looking)
     const verdict = stat?.isSymbolicLink() ? judgeLink(path, stat.link, sources) : undefined
     if (node?.kind !== 'link' || verdict === undefined || !('to' in verdict) || verdict.to !== node.to)
       moved.add(path)
   })
   return moved
-}
-
-async function lstatBeneath(root: SourceHandle, [name = '', ...rest]: readonly string[]): Promise<FileStat> {
-  if (rest.length === 0) return await root.lstat(name)
-  await using held = await root.directory(name)
-  return await lstatBeneath(held, rest)
 }

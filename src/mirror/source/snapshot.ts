@@ -70,7 +70,6 @@ export interface Snapshot {
 /** A directory of the source while it is read. `path` is relative to the source. */
 interface Reading {
   readonly held: SourceHandle
-  readonly key: StatKey
   readonly path: string
   readonly depth: number
 }
@@ -114,7 +113,7 @@ export class Scan implements AsyncDisposable {
     this.#dataLink = await followData(root, this.#looked)
     const { data, held } = this.#dataLink
     this.#listing = (held && this.#names(held).catch(() => undefined)) ?? this.#listing
-    const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
+    const tree = await this.#read({ held: root, path: '', depth: 0 }, names)
     // The last that was read may have been one too many.
     this.#hasRoom()
     const found = { over: this.#over, endless: this.#endless, skipped: this.#skipped, unnamed: this.#unnamed }
@@ -142,25 +141,26 @@ export class Scan implements AsyncDisposable {
 
   async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
     const entries = new Map<string, SourceNode>()
+    const tree: SourceTree = { kind: 'directory', key: statKey(directory.held.opened), entries }
     names.sort(Buffer.compare)
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
       // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
       const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
       for (const [index, name] of some.entries()) {
-        if (!this.#hasRoom()) return { kind: 'directory', key: directory.key, entries }
+        if (!this.#hasRoom()) return tree
         const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
         if (node !== undefined) entries.set(name, node)
       }
       this.#rules.looked?.(this.#entries)
     }
-    return { kind: 'directory', key: directory.key, entries }
+    return tree
   }
 
-  async #look({ held, key, path }: Reading, name: string): Promise<FileStat> {
+  async #look({ held, path }: Reading, name: string): Promise<FileStat> {
     const stat = (path === '' ? this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
     // Again: it may also have gone between being looked up and being looked at.
-    return wasRemoved(key, stat) ? await held.lstat(name) : stat
+    return wasRemoved(held.opened, stat) ? await held.lstat(name) : stat
   }
 
   #lookedAt(name: string): FileStat | undefined {
@@ -213,7 +213,7 @@ export class Scan implements AsyncDisposable {
     try {
       if (looked.status === 'rejected') throw looked.reason
       const stat = looked.value
-      if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
+      if (wasRemoved(directory.held.opened, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(at, stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
       // Not the texts on the way of `..data`, which may lead to names that the target does not have: generations are named anew there.
@@ -265,13 +265,12 @@ export class Scan implements AsyncDisposable {
     const generation = at === this.#dataLink.data ? this.#dataLink.held : undefined
     if (generation !== undefined) {
       const names = (await this.#listing) ?? (await this.#names(generation))
-      return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)
+      return await this.#read({ ...below, held: generation }, names)
     }
     await using child = await held.directory(name)
-    const key = statKey(child.opened)
-    const tree = await this.#read({ ...below, held: child, key }, await this.#names(child))
+    const tree = await this.#read({ ...below, held: child }, await this.#names(child))
     // Another may have taken its name, and this one be half removed: what it lacks is not gone.
-    if ((await held.lstat(name)).ino !== key.ino)
+    if ((await held.lstat(name)).ino !== tree.key.ino)
       return { kind: 'unreadable', reason: 'it was replaced while it was read' }
     return tree
   }

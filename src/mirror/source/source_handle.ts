@@ -20,6 +20,17 @@ export interface SourceHandle
   names(most: number): Promise<Buffer[]>
 }
 
+/** Runs in a directory beneath a source, by the names that lead there; none of them may be a symlink. */
+export async function beneath<T>(
+  held: SourceHandle,
+  [first, ...rest]: readonly string[],
+  run: (held: SourceHandle) => Promise<T>,
+): Promise<T> {
+  if (first === undefined) return await run(held)
+  await using child = await held.directory(first)
+  return await beneath(child, rest, run)
+}
+
 /**
  * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other.
  */
