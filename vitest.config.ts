@@ -84,7 +84,7 @@ const LATER = names(`
 
 /** Of the files that ask whether they have time for more rounds, those that npm test plays few of. It leaves out the others. */
 const BOTH = names(`
-  chokidar/chokidar cli/watch docs/run inotify/differential mirror/model/model mirror/target native/walker
+  chokidar/chokidar cli/watch docs/run inotify/differential mirror/invariant mirror/model/model mirror/target native/walker
   scripts/scripts simulation/found simulation/simulation watch/regressions/followed_links/links
   watch/model/model watch/saved/random watch/saved/since watch/scenarios watch/traps
 `)

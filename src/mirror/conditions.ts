@@ -4,38 +4,25 @@ import { textOf } from '../name_key.ts'
 import type { Missing } from './copy/staged.ts'
 import type { MirrorEvents, MirrorState } from './events.ts'
 import type { Skipped } from './plan/tree.ts'
-import type { Outcome } from './sync_pass.ts'
+import type { Outcome, SourceState } from './sync_pass.ts'
 import type { Publisher } from './target/publisher.ts'
 
 /** The facts about one source. */
 interface Known {
-  state: 'mirroring' | 'over-limit' | 'source-lost'
+  state: SourceState
   reason: string
+  isHeld: boolean
   skipped: readonly Skipped[]
-  errors: readonly InotifyError[]
-  /** The first entry wanting at the last pass; undefined if all of the source could be had. */
+  failures: readonly InotifyError[]
   lacking: Missing | undefined
   /** True: a complete version of the source has been in the target. */
   wasComplete: boolean
-  /** True: the source is over the limits and its last version stays. */
-  isHeld: boolean
 }
 
 /** The state of a source that has not been looked at since the target is this one. */
 const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
 
-/** The facts before the first pass. */
-const UNKNOWN: Known = {
-  state: 'mirroring',
-  reason: '',
-  skipped: [],
-  errors: [],
-  lacking: UNSEEN,
-  wasComplete: false,
-  isHeld: false,
-}
-
-type Emit = <K extends keyof MirrorEvents>(event: K, ...values: MirrorEvents[K]) => void
+export type Emit = <K extends keyof MirrorEvents>(event: K, ...values: MirrorEvents[K]) => void
 
 /** Knows the state of each source, and so of the whole: why the target is not what the sources are. Tells each trouble once while it lasts. */
 export class Conditions {
@@ -46,12 +33,21 @@ export class Conditions {
   #state: MirrorState = 'mirroring'
   #reason = ''
   #generation = 0
+  #hasListeners = false
 
   constructor(sources: readonly string[], publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>, emit: Emit) {
     this.#sources = sources
     this.#publisher = publisher
     this.#emit = emit
-    this.#known = sources.map(() => ({ ...UNKNOWN }))
+    this.#known = sources.map(() => ({
+      state: 'mirroring',
+      reason: '',
+      isHeld: false,
+      skipped: [],
+      failures: [],
+      lacking: UNSEEN,
+      wasComplete: false,
+    }))
   }
 
   get state(): MirrorState {
@@ -70,7 +66,7 @@ export class Conditions {
 
   /** The errors that keep the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
-    return this.#known.flatMap(({ errors }) => errors)
+    return this.#known.flatMap(({ failures }) => failures)
   }
 
   /** The entry wanting at the last pass, first one that will not come by itself, of a source whose complete version has never been in the target. */
@@ -84,27 +80,26 @@ export class Conditions {
     return this.#known.some(({ isHeld }) => isHeld)
   }
 
-  /** A pass over a source is over. */
+  /** Takes what a pass over a source has found, or that the source cannot be had. What the outcome does not say is as it was. */
   take(source: number, outcome: Outcome): void {
     const known = this.#known[source] as Known
-    this.#complete(source, outcome)
-    if (outcome.found === 'lost') {
-      this.lose(source, outcome.reason)
-    } else if (outcome.found === 'torn') {
-      const torn = { path: this.#shown(source, outcome.path), reason: outcome.reason }
-      // The others are as they were when a pass last came through.
-      this.#skip(known, [...known.skipped.filter((other) => other.path !== torn.path), torn])
-    } else {
-      const { over, changed, failures, isHeld } = outcome
-      known.isHeld = isHeld
-      this.#enter(source, over === undefined ? 'mirroring' : 'over-limit', over ?? '')
-      if (changed !== undefined) this.#emit('update', { changed, generation: ++this.#generation })
+    const { state, reason, isHeld = known.isHeld, changed, skipped, failures } = outcome
+    const lacking = outcome.lacking && this.#shown(source, outcome.lacking)
+    Object.assign(known, { lacking, isHeld, ...(state && { state, reason }) })
+    // Another source may have waited for this one to be complete.
+    if (this.#publisher.isUp) for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
+    this.#enterWorst()
+    if (state === 'source-lost') this.#publisher.goOnWithout(source, this.#sources[source] ?? '')
+    if (changed !== undefined) this.#emit('update', { changed, generation: ++this.#generation })
+    if (skipped !== undefined)
       this.#skip(
         known,
-        outcome.skipped.map(({ path, reason }) => ({ path: this.#shown(source, path), reason })),
+        skipped.map((each) => this.#shown(source, each)),
       )
-      this.#report(known, failures)
-    }
+    else if (state === undefined && lacking !== undefined)
+      // The others are as they were when a pass last came through.
+      this.#skip(known, [...known.skipped.filter(({ path }) => path !== lacking.path), lacking])
+    if (failures !== undefined) this.#report(known, failures)
   }
 
   /** A pass over a source has failed. */
@@ -113,10 +108,22 @@ export class Conditions {
     this.#report(this.#known[source] as Known, [error])
   }
 
-  /** A source cannot be had. */
-  lose(source: number, reason: string): void {
-    this.#enter(source, 'source-lost', reason)
-    this.#publisher.goOnWithout(source, this.#sources[source] ?? '')
+  /** The target has not answered for a while. */
+  stall(source: number, target: string, time: string): void {
+    // Nobody listens before the first passes are over.
+    if (!this.#hasListeners) return
+    const hint = `it has not answered for ${time}, and nothing is mirrored until it does: best is a target on a tmpfs`
+    this.fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path: target, hint }))
+  }
+
+  /** All that a pass has found, or its failure, has been told. */
+  endPass(): void {
+    this.#emit('pass')
+  }
+
+  /** The first passes are over, and there may be listeners. */
+  begin(): void {
+    this.#hasListeners = true
   }
 
   /** The target is another, in which nothing has been seen. */
@@ -129,32 +136,19 @@ export class Conditions {
     this.#enterWhole('closed', '')
   }
 
-  /** Notes what is wanting of a source, and which sources are complete in the target: one may have waited for this one to be. */
-  #complete(source: number, outcome: Outcome): void {
-    const known = this.#known[source] as Known
-    const lacking = lackingIn(outcome)
-    known.lacking = lacking && { ...lacking, path: this.#shown(source, lacking.path) }
-    if (!this.#publisher.isUp) return
-    for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
-  }
-
-  /** @param path of keys, beneath the source */
-  #shown(source: number, path: string): string {
-    const text = textOf(path)
-    return this.#known.length === 1 ? text : join(this.#sources[source] ?? '', text)
+  /** Returns the same with the path as people know it, of keys and beneath the source before. */
+  #shown<T extends Skipped>(source: number, entry: T): T {
+    const text = textOf(entry.path)
+    return { ...entry, path: this.#known.length === 1 ? text : join(this.#sources[source] ?? '', text) }
   }
 
   /** The state of the whole is that of the source that is worst off. */
-  #enter(source: number, state: Known['state'], reason: string): void {
-    Object.assign(this.#known[source] as Known, { state, reason })
-    const worst = (['source-lost', 'over-limit', 'mirroring'] as const).find((each) =>
-      this.#known.some((known) => known.state === each),
-    )
-    if (worst === undefined) return
-    const index = this.#known.findIndex((known) => known.state === worst)
-    const why = this.#known[index]?.reason ?? ''
-    const isNamed = this.#known.length > 1 && why !== ''
-    this.#enterWhole(worst, isNamed ? `${this.#sources[index]}: ${why}` : why)
+  #enterWorst(): void {
+    const rank = ({ state }: Known) => ['source-lost', 'over-limit', 'mirroring'].indexOf(state)
+    const worst = this.#known.reduce((a, b) => (rank(b) < rank(a) ? b : a))
+    const isNamed = this.#known.length > 1 && worst.reason !== ''
+    const source = this.#sources[this.#known.indexOf(worst)]
+    this.#enterWhole(worst.state, isNamed ? `${source}: ${worst.reason}` : worst.reason)
   }
 
   #enterWhole(state: MirrorState, reason: string): void {
@@ -166,28 +160,21 @@ export class Conditions {
 
   #skip(known: Known, skipped: readonly Skipped[]): void {
     const before = new Set(known.skipped.map(({ path, reason }) => `${path}\n${reason}`))
-    known.skipped = skipped
-    for (const entry of skipped)
+    known.skipped = skipped.map(({ path, reason }) => ({ path, reason }))
+    for (const entry of known.skipped)
       if (!before.has(`${entry.path}\n${entry.reason}`)) this.#emit('skipped', entry)
   }
 
   #report(known: Known, errors: readonly InotifyError[]): void {
     // All sources' errors: two sources share an error if both have the entry.
     const told = new Set(this.errors.map(conditionOf))
-    known.errors = errors
+    known.failures = errors
     for (const error of errors) {
       const condition = conditionOf(error)
       if (!told.has(condition)) this.#emit('error', error)
       told.add(condition)
     }
   }
-}
-
-/** Returns the first entry that a pass has found wanting. */
-function lackingIn(outcome: Outcome): Missing | undefined {
-  if (outcome.found === 'source') return outcome.lacking
-  if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
-  return { path: outcome.path, reason: outcome.reason, isPassing: true }
 }
 
 /** Returns the condition that is told once: on a full target each entry that does not fit has the same error, and they differ at each pass. */

@@ -29,3 +29,10 @@ export interface MirrorEvents {
   /** @internal A look at a source is over, and all that it found has been told. */
   pass: []
 }
+
+/** Makes an error that nobody awaits an uncaught exception, as in any EventEmitter. */
+export function rethrow(error: unknown): void {
+  process.nextTick(() => {
+    throw error
+  })
+}

@@ -1,15 +1,13 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { type InspectOptions, inspect } from 'node:util'
 import { InotifyError, refuseUnknown } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
-import type { MountWatch } from '../mounts/mount_watch.ts'
-import { Conditions } from './conditions.ts'
+import type { Emit } from './conditions.ts'
 import type { Missing } from './copy/staged.ts'
-import type { MirrorEvents, MirrorState } from './events.ts'
+import { type MirrorEvents, type MirrorState, rethrow } from './events.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
 import type { Prepared, Summary } from './prepare.ts'
-import type { SyncLoop } from './sync_loop.ts'
 
 /**
  * Copies `source`, on a mount that delivers no events, to `target`, best on a tmpfs, and keeps the copy current by polling. Every change arrives in the target as a
@@ -63,11 +61,6 @@ export async function mirror(
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
   readonly #config: MirrorConfig
   readonly #prepared: Prepared
-  readonly #followers: readonly SyncLoop[]
-  readonly #conditions: Conditions
-  readonly #mounts: MountWatch
-  // True: the first passes are over, and there may be listeners.
-  #hasStarted = false
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
 
@@ -75,39 +68,6 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     super()
     this.#config = config
     this.#prepared = prepared
-    this.#conditions = new Conditions(config.sources, prepared.publisher, (event, ...values) => {
-      this.emit(event, ...(values as never))
-    })
-    this.#followers = prepared.passes.map((context) =>
-      prepared.follow(context, {
-        passed: (outcome) => {
-          this.#conditions.take(context.index, outcome)
-          this.emit('pass')
-        },
-        failed: (error) => {
-          this.#conditions.fail(context.index, error)
-          this.emit('pass')
-        },
-        stalled: (reason) => this.#conditions.lose(context.index, reason),
-        targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
-      }),
-    )
-    prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
-    // An error of no source, over once told: the mirror goes on at once into the new directory.
-    prepared.publisher.moved = (error) => {
-      this.#conditions.moved()
-      this.emit('error', error)
-    }
-    // Held descriptors do not see a mount over a source, nor an unmount.
-    this.#mounts = prepared.watchMounts((points) => {
-      for (const [index, { rules }] of prepared.passes.entries())
-        if (
-          [...rules.sources, prepared.target.shown].some((path) =>
-            points.some((point) => concerns(point, path)),
-          )
-        )
-          this.#followers[index]?.disturb()
-    })
   }
 
   /** @internal Use {@link mirror}. */
@@ -117,19 +77,22 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     // Loaded here: three quarters of the memory, which few importers of the package need.
     const { prepare } = await loadPart(() => import('./prepare.ts'))
     signal?.throwIfAborted()
-    const mirror = new Mirror(config, await prepare(config))
+    let mirror: Mirror
+    const emit: Emit = (event, ...values) => void mirror.emit(event, ...(values as never))
+    const prepared = await prepare(config, emit)
+    mirror = new Mirror(config, prepared)
     try {
-      await mirror.#mounts.open()
+      await prepared.mounts.open()
       // The first passes have no listeners, so that an 'error' in one is thrown here.
-      await orAborted(Promise.all(mirror.#followers.map((follower) => follower.begin())), signal)
+      await orAborted(Promise.all(prepared.loops.map((loop) => loop.begin())), signal)
     } catch (error) {
       // A start that failed, or was aborted, leaves to the next what it found, which may be in use. The end may fail for the same
       // reason as the pass, which is the one to tell.
-      mirror.#closing = mirror.#shutDown(mirror.#prepared.inherited ? 'keep' : 'remove')
+      mirror.#closing = mirror.#shutDown(prepared.inherited ? 'keep' : 'remove')
       await mirror.#closing.catch(() => {})
       throw error
     }
-    mirror.#hasStarted = true
+    prepared.conditions.begin()
     signal?.addEventListener('abort', mirror.#onAbort, { once: true })
     // Between the first pass and here it is nobody's.
     if (signal?.aborted) mirror.#onAbort()
@@ -138,19 +101,19 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   /** The present state; of several sources, that of the one that is worst off. */
   get state(): MirrorState {
-    return this.#conditions.state
+    return this.#prepared.conditions.state
   }
 
   /** @internal The reason for the state. */
   get reason(): string {
-    return this.#conditions.reason
+    return this.#prepared.conditions.reason
   }
 
   /**
    * The entries of the sources that are not in the target, or not in their present version, as of the last pass. Keys are named as readers know them: `..data/app.yaml`.
    */
   get skipped(): readonly Skipped[] {
-    return this.#conditions.skipped
+    return this.#prepared.conditions.skipped
   }
 
   /** @internal */
@@ -160,12 +123,12 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   /** @internal The errors that keep the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
-    return this.#conditions.errors
+    return this.#prepared.conditions.errors
   }
 
   /** @internal See {@link Conditions.lacking}. */
   get lacking(): Missing | undefined {
-    return this.#conditions.lacking
+    return this.#prepared.conditions.lacking
   }
 
   /** @internal */
@@ -176,7 +139,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   /** @internal True: a source is over the limits and its last version stays. */
   get isHeld(): boolean {
-    return this.#conditions.isHeld
+    return this.#prepared.conditions.isHeld
   }
 
   /**
@@ -186,7 +149,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   async refresh(): Promise<void> {
     if (this.#closing !== undefined)
       throw new InotifyError({ errno: 'EBADF', syscall: 'refresh', hint: 'the mirror is closed' })
-    await Promise.all(this.#followers.map((follower) => follower.refresh()))
+    await Promise.all(this.#prepared.loops.map((loop) => loop.refresh()))
   }
 
   /**
@@ -205,18 +168,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.close()
   }
 
-  #sayTargetStalled(source: number, ms: number): void {
-    if (!this.#hasStarted) return
-    const hint = `it has not answered for ${Math.round(ms / 1000)} s, and nothing is mirrored until it does: best is a target on a tmpfs`
-    const path = this.#prepared.target.shown
-    this.#conditions.fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path, hint }))
-  }
-
   async #shutDown(content: 'remove' | 'keep'): Promise<void> {
-    const { target, publisher } = this.#prepared
+    const { target, publisher, loops, mounts, conditions } = this.#prepared
     this.#config.signal?.removeEventListener('abort', this.#onAbort)
-    this.#mounts.close()
-    await Promise.all(this.#followers.map((follower) => follower.end()))
+    mounts.close()
+    await Promise.all(loops.map((loop) => loop.end()))
     try {
       await publisher.settled()
       if (content !== 'remove') return await publisher.leave()
@@ -226,37 +182,20 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       if (failures[0] !== undefined) throw failures[0]
     } finally {
       await this.#prepared.close()
-      this.#conditions.close()
+      conditions.close()
       this.emit('close')
     }
   }
 }
 
-/** Returns true if a path leads through the mount point, or to its place. */
-function concerns(point: string, path: string): boolean {
-  const isBeneath = (a: string, b: string) => `${a}/`.startsWith(b === '/' ? b : `${b}/`)
-  return isBeneath(path, point) || isBeneath(point, path)
-}
-
 /** Waits for the work, or throws the reason of the signal. */
 async function orAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal?.reason)
-  })
-  signal?.addEventListener('abort', onAbort)
+  if (signal === undefined) return void (await work)
+  const over = new AbortController()
   try {
-    if (signal?.aborted) onAbort()
-    await Promise.race([aborted, work])
-    signal?.throwIfAborted()
+    await Promise.race([work, signal.aborted || once(signal, 'abort', { signal: over.signal })])
+    signal.throwIfAborted()
   } finally {
-    signal?.removeEventListener('abort', onAbort)
+    over.abort()
   }
-}
-
-/** Makes an error that nobody awaits an uncaught exception, as in any EventEmitter. */
-function rethrow(error: unknown): void {
-  process.nextTick(() => {
-    throw error
-  })
 }

@@ -6,11 +6,13 @@ import { requireProc } from '../mounts/proc.ts'
 import { CallError, codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
+import { Conditions, type Emit } from './conditions.ts'
+import { rethrow } from './events.ts'
 import type { MirrorConfig } from './options.ts'
 import { countKeys } from './plan/tree.ts'
 import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
-import { SyncLoop, type SyncLoopListener } from './sync_loop.ts'
+import { SyncLoop } from './sync_loop.ts'
 import type { PassContext } from './sync_pass.ts'
 import { type Lineage, lineageOf } from './target/lineage.ts'
 import { Publisher } from './target/publisher.ts'
@@ -23,10 +25,11 @@ const PARTING = 500
 export interface Prepared {
   readonly target: Target
   readonly publisher: Publisher
+  readonly conditions: Conditions
   /** One for each source. */
-  readonly passes: readonly PassContext[]
-  follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
-  watchMounts(changed: (points: string[]) => void): MountWatch
+  readonly loops: readonly SyncLoop[]
+  /** To be opened before the loops begin. */
+  readonly mounts: MountWatch
   readonly summary: Summary
   /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
   readonly inherited: boolean
@@ -55,7 +58,7 @@ interface Found {
 }
 
 /** Opens all that the passes need, or leaves nothing open and nothing made. */
-export async function prepare(config: MirrorConfig): Promise<Prepared> {
+export async function prepare(config: MirrorConfig, emit: Emit): Promise<Prepared> {
   requireProc()
   const calls = new SyscallThread()
   const ways = config.sources.map((path) => ({ path, calls: new SyscallThread() }))
@@ -72,7 +75,7 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
   const found: Found[] = []
   try {
     for (const { path, calls } of ways) found.push(await findSource(path, calls))
-    const prepared = await prepareTarget(config, found, calls)
+    const prepared = await prepareTarget(config, found, calls, emit)
     for (const { held } of found) await held.close()
     return prepared
   } catch (error) {
@@ -90,6 +93,7 @@ async function prepareTarget(
   config: MirrorConfig,
   found: readonly Found[],
   calls: SyscallThread,
+  emit: Emit,
 ): Promise<Prepared> {
   const [first] = found
   const isSole = found.length === 1 && first?.isFile === true
@@ -118,12 +122,26 @@ async function prepareTarget(
     }
     passes.push({ config, source, index, publisher, target, rules })
   }
+  const conditions = new Conditions(config.sources, publisher, emit)
+  const loops = passes.map((context) => new SyncLoop(context, conditions))
+  publisher.lookAgain = (source) => void loops[source]?.refresh().catch(rethrow)
+  // An error of no source, over once told: the mirror goes on at once into the new directory.
+  publisher.moved = (error) => {
+    conditions.moved()
+    emit('error', error)
+  }
+  // Held descriptors do not see a mount over a source, nor an unmount.
+  const mounts = new MountWatch((points) => {
+    for (const [index, { rules }] of passes.entries())
+      if ([...rules.sources, target.shown].some((path) => points.some((point) => concerns(point, path))))
+        loops[index]?.disturb()
+  })
   return {
     target,
     publisher,
-    passes,
-    follow: (pass, listener) => new SyncLoop(pass, listener),
-    watchMounts: (changed) => new MountWatch(changed),
+    conditions,
+    loops,
+    mounts,
     get summary() {
       return {
         sources: passes.map(({ source: { path, type } }) => ({ path, type })),
@@ -175,4 +193,10 @@ async function refuseAsFile(calls: SyscallThread, { inode }: Found, path: string
     throw refuse('EISDIR', 'the source is a single file: name the file in this directory that it shall be')
   if (stat.dev === inode.dev && stat.ino === inode.ino)
     throw refuse('EINVAL', 'it is the source itself: the target must be another file, best on a tmpfs')
+}
+
+/** Returns true if a path leads through the mount point, or to its place. */
+function concerns(point: string, path: string): boolean {
+  const isBeneath = (a: string, b: string) => `${a}/`.startsWith(b === '/' ? b : `${b}/`)
+  return isBeneath(path, point) || isBeneath(point, path)
 }

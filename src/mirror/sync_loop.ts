@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
 import { warn } from '../warning.ts'
-import { TWO_TICKS } from './copy/stillness.ts'
+import type { Conditions } from './conditions.ts'
+import { rethrow } from './events.ts'
+import { TWO_TICKS } from './source/rest.ts'
 import { StatProbes } from './source/stat_probes.ts'
-import type { Outcome, PassContext } from './sync_pass.ts'
-import { SyncPass } from './sync_pass.ts'
+import { lost, type Outcome, type PassContext, SyncPass } from './sync_pass.ts'
 
 /** ms after which all of the source is looked at, though nothing seems to have changed: for those who edit a generation in place. */
 const THOROUGH = 10_000
@@ -15,27 +16,13 @@ const PARTING = 500
 /** A look that takes longer than this, and than the interval, is said to. */
 const SLOW = 250
 
-/** Told of what comes of following. What these throw is for those who await the pass. */
-export interface SyncLoopListener {
-  passed(outcome: Outcome): void
-  failed(error: unknown): void
-  /** The source has not answered for a while. */
-  stalled(reason: string): void
-  /** Nor has the target, for so many ms. Told again while that lasts. */
-  targetStalled(ms: number): void
-}
-
-interface Request {
-  resolve(): void
-  reject(error: unknown): void
-}
-
 /** Follows one source: a pass, then a wait until something has changed, or for the interval. */
 export class SyncLoop {
   readonly #context: PassContext
   readonly #passes: SyncPass
-  readonly #listener: SyncLoopListener
-  #requests: Request[] = []
+  readonly #conditions: Conditions
+  // Told when the next pass is over, or why it failed.
+  #requests: Array<(failure: unknown) => void> = []
   #wake = () => {}
   #loop: Promise<void> | undefined
   #ended = false
@@ -47,9 +34,9 @@ export class SyncLoop {
   // A probe was not what it had been.
   #wasDisturbed = false
 
-  constructor(context: PassContext, listener: SyncLoopListener) {
+  constructor(context: PassContext, conditions: Conditions) {
     this.#context = context
-    this.#listener = listener
+    this.#conditions = conditions
     this.#passes = new SyncPass(context)
     this.#soon = context.config.interval
   }
@@ -68,7 +55,7 @@ export class SyncLoop {
   /** Resolves after a pass that begins now, or after the one under way. */
   refresh(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#requests.push({ resolve, reject })
+      this.#requests.push((failure) => (failure === undefined ? resolve() : reject(failure)))
       this.#wake()
     })
   }
@@ -99,35 +86,37 @@ export class SyncLoop {
       if (this.#ended) break
       const requests = this.#requests
       this.#requests = []
+      let failure: unknown
       try {
         outcome = await this.#pass({ isFirst: false })
-        for (const { resolve } of requests) resolve()
       } catch (error) {
+        // A listener's, for one.
         outcome = undefined
-        for (const { reject } of requests) reject(error)
-        // A listener's, for one: an uncaught exception, as in any EventEmitter, where nobody awaits the pass.
-        if (requests.length === 0) process.nextTick(rethrow, error)
+        failure = error
       }
+      for (const each of requests) each(failure)
+      if (failure !== undefined && requests.length === 0) rethrow(failure)
     }
-    for (const { resolve } of this.#requests) resolve()
+    for (const each of this.#requests) each(undefined)
   }
 
-  /** undefined if it failed. */
+  /** undefined if it failed. Throws what a listener throws. */
   async #pass({ isFirst }: { isFirst: boolean }): Promise<Outcome | undefined> {
-    const { source } = this.#context
+    const { source, index } = this.#context
     this.#began = performance.now()
-    let outcome: Outcome
+    let outcome: Outcome | undefined
+    let failure: unknown
     try {
       outcome = await this.#watchOver(this.#passes.run(this.#ending.signal))
     } catch (error) {
-      if (this.#ended) return undefined
-      this.#listener.failed(error)
-      return undefined
-    } finally {
-      // The first has everything to copy, and delays no change.
-      if (!this.#ended && !isFirst) this.#sayIfSlow(source.path)
+      failure = error
     }
-    if (!this.#ended) this.#listener.passed(outcome)
+    if (this.#ended) return outcome
+    // The first has everything to copy, and delays no change.
+    if (!isFirst) this.#sayIfSlow(source.path)
+    if (outcome === undefined) this.#conditions.fail(index, failure)
+    else this.#conditions.take(index, outcome)
+    this.#conditions.endPass()
     return outcome
   }
 
@@ -138,8 +127,7 @@ export class SyncLoop {
     // be read once more. Soon, then, but not at the cost of all the time there is.
     const isChanging =
       this.#wasDisturbed ||
-      outcome?.found === 'torn' ||
-      (outcome?.found === 'source' && outcome.changed !== undefined)
+      (outcome !== undefined && (outcome.state === undefined || outcome.changed !== undefined))
     this.#soon = isChanging
       ? Math.max(TWO_TICKS, interval / 16, Math.min(took, interval / 2))
       : Math.min(interval, 2 * this.#soon)
@@ -147,7 +135,7 @@ export class SyncLoop {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    const complete = outcome?.found === 'source' ? outcome.complete : undefined
+    const complete = outcome?.complete
     const probes = complete && (await this.#watchOver(StatProbes.place(this.#context.source, complete)))
     if (probes === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
@@ -156,8 +144,7 @@ export class SyncLoop {
       await Promise.race([woken, sleep(pause, undefined, options).catch(() => {})])
       ends.abort()
     } else {
-      const isUnconfirmed = outcome?.found === 'source' && outcome.isUnconfirmed
-      await Promise.race([woken, this.#watch(probes, isUnconfirmed ? interval : THOROUGH)])
+      await Promise.race([woken, this.#watch(probes, outcome?.isUnconfirmed ? interval : THOROUGH)])
       await probes[Symbol.asyncDispose]().catch(() => {})
     }
     this.#wake = () => {}
@@ -165,7 +152,7 @@ export class SyncLoop {
 
   /** Until something has changed, and without this thread being woken. */
   async #watch(probes: StatProbes, limit: number): Promise<void> {
-    const { config, source } = this.#context
+    const { config, source, index } = this.#context
     const { interval, persistent } = config
     const pace = {
       soon: Math.ceil(this.#soon),
@@ -173,7 +160,7 @@ export class SyncLoop {
       limit: Math.ceil(Math.max(limit, interval)),
     }
     let isOver = false
-    const say = () => isOver || this.#listener.stalled(`it has not answered for ${seconds(PATIENCE)}`)
+    const say = () => isOver || this.#conditions.take(index, unanswered(PATIENCE))
     // A loop that was blocked as long has its timers before it hears of the answer.
     const stalled = setTimeout(() => setImmediate(say), pace.limit + interval + PATIENCE).unref()
     try {
@@ -201,11 +188,10 @@ export class SyncLoop {
   }
 
   #sayIfStalled(): void {
-    const { source, target } = this.#context
-    const { unanswered } = source.calls
-    if (unanswered >= PATIENCE) this.#listener.stalled(`it has not answered for ${seconds(unanswered)}`)
-    const { calls } = target.held
-    if (calls.unanswered >= PATIENCE) this.#listener.targetStalled(calls.unanswered)
+    const { source, target, index } = this.#context
+    const [ofSource, ofTarget] = [source.calls.unanswered, target.held.calls.unanswered]
+    if (ofSource >= PATIENCE) this.#conditions.take(index, unanswered(ofSource))
+    if (ofTarget >= PATIENCE) this.#conditions.stall(index, target.shown, seconds(ofTarget))
   }
 
   #sayIfSlow(path: string): void {
@@ -227,10 +213,10 @@ export class SyncLoop {
   }
 }
 
-function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`
+function unanswered(ms: number): Outcome {
+  return lost(`it has not answered for ${seconds(ms)}`)
 }
 
-function rethrow(error: unknown): void {
-  throw error
+function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`
 }

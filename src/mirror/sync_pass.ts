@@ -3,18 +3,17 @@ import { CallError } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { stage } from './copy/stage.ts'
 import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
-import type { Emptied } from './copy/stillness.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
-import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'
+import { adopted, heldVersion, isShownByLinks, withLastKeys } from './plan/last_good.ts'
 import { linked } from './plan/linked.ts'
 import type { Contribution } from './plan/merge.ts'
-import { danglingLinks, follow, NO_DOUBTS } from './plan/reach.ts'
+import { danglingLinks, follow, linksIn, NO_DOUBTS } from './plan/reach.ts'
 import type { Skipped } from './plan/tree.ts'
-import { Doubts } from './source/doubts.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { movedLinks } from './source/moved_links.ts'
-import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './source/snapshot.ts'
+import { Rest } from './source/rest.ts'
+import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
 import { buildAhead } from './target/build.ts'
@@ -28,24 +27,32 @@ const ATTEMPTS = 3
 const LINKS_CHANGED = 'links were changed while it was read'
 const UNSURE: Missing = { path: '', reason: LINKS_CHANGED, isPassing: true }
 
-/** The findings and deeds of a pass. */
-export type Outcome =
-  | { readonly found: 'torn'; readonly path: string; readonly reason: string }
-  | { readonly found: 'lost'; readonly reason: string }
-  | ({
-      readonly found: 'source'
-      /** The reason why it is over the limits. */
-      readonly over: string | undefined
-      readonly skipped: readonly Skipped[]
-      /** The first entry that should be there and is not; undefined if all of the source could be had. */
-      readonly lacking: Missing | undefined
-      /** True: the source is beyond the limits and not shown by links. */
-      readonly isHeld: boolean
-      /** The snapshot, if nothing of it is wanting in the target. */
-      readonly complete: Snapshot | undefined
-      /** True: it is to be read once more to be sure of it. */
-      readonly isUnconfirmed: boolean
-    } & Published)
+export type SourceState = 'mirroring' | 'over-limit' | 'source-lost'
+
+/** The findings and deeds of a pass. What it does not say is as it was before. */
+export interface Outcome {
+  /** undefined if the source changed while it was read. */
+  readonly state?: SourceState
+  /** The reason for the state; '' if it needs none. */
+  readonly reason: string
+  /** The first entry that should be there and is not; undefined if all of the source could be had. */
+  readonly lacking: Missing | undefined
+  readonly skipped?: readonly Skipped[]
+  readonly failures?: readonly InotifyError[]
+  /** True: the source is beyond the limits and not shown by links. */
+  readonly isHeld?: boolean
+  /** Names that have changed for consumers; undefined if nothing was published. */
+  readonly changed?: string[] | undefined
+  /** The snapshot, if nothing of it is wanting in the target. */
+  readonly complete?: Snapshot | undefined
+  /** True: it is to be read once more to be sure of it. */
+  readonly isUnconfirmed?: boolean
+}
+
+/** The outcome for a source that cannot be had. */
+export function lost(reason: string): Outcome {
+  return { state: 'source-lost', reason, lacking: { path: '', reason, isPassing: false } }
+}
 
 /** The context of the passes over one source. */
 export interface PassContext {
@@ -61,8 +68,9 @@ export interface PassContext {
 /** Looks at a source and brings the target up to it, once for each {@link run}. Runs must not overlap. */
 export class SyncPass {
   readonly #context: PassContext
-  #emptied: Emptied = new Map()
-  readonly #doubts = new Doubts()
+  #rest = new Rest()
+  // True: the last pass found a `..data`.
+  #hadData = false
   // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
 
@@ -88,20 +96,20 @@ export class SyncPass {
           // A directory that was replaced while it was read cannot be listed, for one: whether the source has gone shows at its path.
           if (isOfSource(error) && left > 1) continue
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
-          const path = error instanceof Torn ? '..data' : ''
-          if (left === 1) outcome = { found: 'torn', path, reason: error.message }
+          const [path, reason] = [error instanceof Torn ? '..data' : '', error.message]
+          if (left === 1) outcome = { reason, lacking: { path, reason, isPassing: true } }
         } finally {
           uncleared = await publisher.end(index, opened)
         }
         // The pass's findings count whatever is left behind; the next one tries to clear that away, too.
-        if (outcome?.found === 'source' && uncleared !== undefined)
+        if (outcome?.failures !== undefined && uncleared !== undefined)
           return { ...outcome, failures: [...outcome.failures, uncleared] }
         if (outcome !== undefined) return outcome
       }
     } catch (error) {
       // An InotifyError is the target's.
       if (!(error instanceof InotifyError) && (losesSource(error) || isOfSource(error)))
-        return { found: 'lost', reason: reasonOf(error) }
+        return lost(reasonOf(error))
       throw error
     }
   }
@@ -111,15 +119,15 @@ export class SyncPass {
     const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
-    const snapshot = await scan.read(this.#doubts.hadData)
+    const snapshot = await scan.read(this.#hadData)
+    const rest = this.#rest.after(snapshot)
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
     const held = scan.generation
     const staged =
       snapshot.over === undefined
-        ? await this.#stage(opened, root, snapshot, held, signal)
+        ? await this.#stage(opened, root, snapshot, held, rest, signal)
         : this.#link(snapshot)
-    this.#emptied = staged.emptied
     const { over } = snapshot
     if (over !== undefined)
       config.firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
@@ -130,7 +138,7 @@ export class SyncPass {
       buildAhead(staged.generation.tree, opened.staging.work(index), staged.generation.from)
     // A swap leaves entries to be removed: the permission is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
-      verify(root, snapshot, held),
+      scan.verify(snapshot),
       isSwapped ? source.confirm(root.opened) : undefined,
     ])
     for (const each of [verified, confirmed]) {
@@ -139,11 +147,16 @@ export class SyncPass {
       if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
       throw each.reason
     }
-    const moved = await movedLinks(root, snapshot.tree, rules.sources)
+    const moved = await movedLinks(root, snapshot, rules.sources)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
-    const doubts = { wanting: new Set([...staged.wanting, ...moved]), nowhere }
-    const contribution = { ...this.#contribution(snapshot, staged), doubts }
+    const kept = this.#contribution(snapshot, staged)
+    // Beyond the limits what is behind a link may be what must not be shown any more: the link brings nothing back.
+    const doubts =
+      over === undefined
+        ? { wanting: new Set([...staged.wanting, ...moved]), nowhere }
+        : { ...NO_DOUBTS, nowhere: new Set(linksIn(kept)) }
+    const contribution = { ...kept, doubts }
     const published = await this.#publish(root, opened, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
@@ -151,18 +164,19 @@ export class SyncPass {
       staged.missing.length + failures.length === 0 &&
       snapshot.over === undefined &&
       !published.isDeferred
-    this.#doubts.note(snapshot, began, isUnread(snapshot, staged))
+    this.#hadData = snapshot.data !== undefined
+    this.#rest = rest
+    rest.read(began, isUnread(snapshot, staged))
     return {
-      found: 'source',
-      over: snapshot.over,
+      state: over === undefined ? 'mirroring' : 'over-limit',
+      reason: over ?? '',
       changed: published.changed,
-      isDeferred: published.isDeferred,
       skipped: skippedOf(snapshot, staged),
       lacking: firstLacking(snapshot, staged) ?? (isSure ? undefined : UNSURE),
       isHeld: staged.isHeld,
       failures,
       complete: isWhole ? snapshot : undefined,
-      isUnconfirmed: this.#doubts.any,
+      isUnconfirmed: rest.isUnsureIn(''),
     }
   }
 
@@ -197,6 +211,7 @@ export class SyncPass {
     root: SourceHandle,
     snapshot: Snapshot,
     held: DirectoryHandle | undefined,
+    rest: Rest,
     signal: AbortSignal,
   ): Promise<Ready> {
     const { config, index, publisher } = this.#context
@@ -204,8 +219,7 @@ export class SyncPass {
       target: publisher.tree,
       own: publisher.contributionOf(index)?.entries,
       generation: this.#shown(),
-      doubts: this.#doubts,
-      emptied: this.#emptied,
+      rest,
     }
     const stillness = { quiet: config.quiet, signal }
     const staged = await stage(root, snapshot, held, before, opened.staging.work(index), stillness)
@@ -215,13 +229,13 @@ export class SyncPass {
   /** Links a source over the limits. */
   #link(snapshot: Snapshot): Ready {
     const { config, source } = this.#context
-    const links = { ...linked(snapshot, source), wanting: NO_DOUBTS.wanting }
+    const links = linked(snapshot, source)
     // Readers who see links go on to do so: there is no version to go back to. Skipped entries are not among them.
     const isSure = () =>
       snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
     const isHeld =
       snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
-    return { ...links, failures: [], emptied: new Map(), isHeld }
+    return { ...links, isHeld }
   }
 
   /** Returns the entries that the source, or an earlier mirror, has added to the target. */
@@ -235,14 +249,11 @@ export class SyncPass {
     const { source } = this.#context
     const { entries, generation, missing, failures, isHeld } = staged
     const had = this.#had()
-    if (isHeld)
-      return { ...heldVersion(had, { entries, generation, missing }, source.path), isLastGood: true }
+    if (isHeld) return { ...heldVersion(had, staged, source.path), isLastGood: true }
     // If the target has failed, the source has not been asked for all.
     const isAsked = failures.length === 0
-    const isWanting = data !== undefined && generation === undefined
-    if (isWanting || needsLastKeys(entries, generation, missing)) {
+    if (data !== undefined && generation === undefined)
       return { ...withLastKeys(entries, had), isLastGood: isAsked }
-    }
     const isLastGood = isAsked && missing.length > 0
     return { source: source.path, entries, generation, isAdopted: false, isLastGood, doubts: NO_DOUBTS }
   }

@@ -116,17 +116,35 @@ test.each(['link', undefined] as const)(
   },
 )
 
-test('nor is one of a source that has become too large for links', async () => {
-  const { source, target, start, secret } = await overLimit()
+test('nor is one of a source that has become too large for links, however deep it is, whatever leads to it', async () => {
+  const { source, target, start, secret, links } = await overLimit()
+  await symlink('d/b', join(source, 'by'))
+  await symlink('d', join(source, 'way'))
   const mirror = await start(LIMITS)
-  await symlink(secret, join(source, 'new'))
-  await rename(join(source, 'new'), join(source, 'a'))
+  for (const name of Object.keys(links)) {
+    await symlink(secret, join(source, 'new'))
+    await rename(join(source, 'new'), join(source, name))
+  }
   fill(source)
   await mirror.refresh()
   expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
   // Whether it was among those that were looked at or not.
-  expect(existsSync(join(target, 'a'))).toBe(false)
+  expect(reachable(target)).toEqual({ way: 'd' })
 })
+
+test.each(['a', 'd/b', 'd/e/c'])(
+  "nor is %s of what an earlier mirror has linked to, under 'hold'",
+  async (name) => {
+    const { source, target, start, secret, links } = await overLimit()
+    await (await start(LIMITS)).close({ keep: true })
+    await symlink(secret, join(source, 'new'))
+    await rename(join(source, 'new'), join(source, name))
+    const mirror = await start({ ...LIMITS, overLimit: 'hold' })
+    expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+    delete links[name]
+    expect(reachable(target)).toEqual(links)
+  },
+)
 
 test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
   const { source, target, start } = mirrorInMemory()

@@ -56,6 +56,13 @@ const LAYOUTS: Record<string, { had: Sketch; whole: Sketch; next: Sketch; wantin
     wanting: 'w2/f',
     name: 'f',
   },
+  'a ConfigMap': {
+    had: { '..1': { a: one }, '..data': '..1', a: '..data/a' },
+    whole: { '..2': { a: two }, '..data': '..2', a: '..data/a' },
+    next: { '..data': '..2', a: '..data/a' },
+    wanting: '..2',
+    name: 'a',
+  },
   "a volume of the kubelet's below the source": {
     had: { v: { '..1': { a: one }, '..data': '..1', a: '..data/a' } },
     whole: { v: { '..2': { a: two }, '..data': '..2', a: '..data/a' } },
@@ -152,6 +159,19 @@ test('a link that was changed while all was read stays, with all that is behind 
   const had = { current: 'w1', w1: { a: one, b: one } }
   const halfRemoved = { current: 'w1', w1: { a: one } }
   expect(kept(had, halfRemoved, ['current'])).toEqual(tree(had))
+})
+
+test('what led over a link that stays goes when that goes on', () => {
+  const had = { current: 'w1', w1: { a: one }, a: 'current/a', gone: 'current/a', other: 'w1/a' }
+  const next = { current: 'w2', w2: {}, a: 'current/a' }
+  expect([...kept(had, next, ['w2/a']).entries.keys()].sort()).toEqual(['a', 'current', 'gone', 'w1', 'w2'])
+  expect([...kept(had, next, [], ['a']).entries.keys()].sort()).toEqual(['a', 'current', 'w2'])
+})
+
+test('a new link waits for those on its way', () => {
+  const had = { current: 'w1', w1: { a: one } }
+  const next = { current: 'w2', w2: { new: two }, new: 'current/new' }
+  expect(kept(had, next, ['w2/a']).entries.has('new')).toBe(false)
 })
 
 test('what the old version has not does not keep it', () => {

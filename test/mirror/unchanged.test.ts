@@ -16,7 +16,7 @@ import {
   IN_MOVE,
   Inotify,
 } from '../../src/index.ts'
-import { TWO_TICKS } from '../../src/mirror/copy/stillness.ts'
+import { TWO_TICKS } from '../../src/mirror/source/rest.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { fixture } from './fixture.ts'
 

@@ -1,5 +1,4 @@
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
-import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 import { digestFile } from './safe_copy.ts'
@@ -21,17 +20,4 @@ export async function holdsTheSame(held: SourceHandle, tree: TargetTree): Promis
     }
   })
   return isSame
-}
-
-/** The digest of a file in a directory beneath `root`, whose path ends with '/' or is ''. */
-export async function digestBeneath(
-  root: SourceHandle,
-  directory: string,
-  name: string,
-  key: StatKey,
-): Promise<string> {
-  const [first, ...rest] = directory.split('/')
-  if (first === undefined || first === '') return await digestFile(root, name, key)
-  await using held = await root.directory(first)
-  return await digestBeneath(held, rest.join('/'), name, key)
 }

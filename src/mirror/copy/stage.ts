@@ -2,13 +2,13 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { textOf } from '../../name_key.ts'
 import { isCopyOf } from '../plan/tree.ts'
 import { Torn } from '../source/errors.ts'
-import { type Snapshot, whyNoGeneration } from '../source/snapshot.ts'
+import type { Stillness } from '../source/rest.ts'
+import type { Snapshot } from '../source/snapshot.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 import { holdsTheSame } from './compare.ts'
 import type { Before, Staged, StagedGeneration } from './staged.ts'
 import { Stager } from './stager.ts'
 import type { StagingArea } from './staging_area.ts'
-import type { Stillness } from './stillness.ts'
 
 /**
  * Copies what differs from the target. An entry that cannot be copied keeps what the target has of it, if anything, and is
@@ -33,23 +33,21 @@ export async function stage(
   const { entries } = await stager.directory(root, { ...tree, entries: flat }, had, '')
   await stager.settle(root)
   if (data === undefined) return { ...stager.found, entries, generation: undefined }
-  const generation = await stageGeneration(snapshot, data, held, before, stager)
+  const generation = await stageGeneration(snapshot.generation, data, held, before, stager)
   return { ...stager.found, entries, generation }
 }
 
 /** undefined if it could not be copied completely. */
 async function stageGeneration(
-  { tree }: Snapshot,
+  source: Snapshot['generation'],
   data: string,
   held: DirectoryHandle | undefined,
-  { generation: had, doubts }: Before,
+  { generation: had, rest }: Before,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
-  const why = whyNoGeneration(tree, data)
-  const source = tree.entries.get(data)
-  if (why !== undefined || source?.kind !== 'directory') return stager.skip('..data', why ?? '')
+  if (typeof source === 'string') return stager.skip('..data', source)
   const isCopy = had?.from === data && isCopyOf(had.tree, source)
-  if (isCopy && !doubts.hasIn(data)) return had
+  if (isCopy && !rest.isUnsureIn(data)) return had
   if (held === undefined) throw new Torn(`${textOf(data)} has only just become a directory`)
   // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
   if (isCopy && (await holdsTheSame(held, had.tree))) return had

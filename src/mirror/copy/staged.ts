@@ -1,7 +1,6 @@
 import type { InotifyError } from '../../errors.ts'
 import type { Skipped, TargetNode, TargetTree } from '../plan/tree.ts'
-import type { Doubts } from '../source/doubts.ts'
-import type { Emptied } from './stillness.ts'
+import type { Rest } from '../source/rest.ts'
 
 /** A source's part of the target, its new files ready in the staging directory. */
 export interface Staged {
@@ -15,8 +14,6 @@ export interface Staged {
   readonly wanting: ReadonlySet<string>
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
-  /** For the next pass. */
-  readonly emptied: Emptied
 }
 
 /** An entry that could not be copied. */
@@ -39,7 +36,6 @@ export interface Before {
   readonly own: ReadonlyMap<string, TargetNode> | undefined
   /** The source's generation as the target shows it. */
   readonly generation: StagedGeneration | undefined
-  /** The paths of the source to read again, though their stat keys have not changed. */
-  readonly doubts: Doubts
-  readonly emptied: Emptied
+  /** Which paths of the source to read again, though their stat keys have not changed. */
+  readonly rest: Rest
 }

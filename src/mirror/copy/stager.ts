@@ -11,13 +11,12 @@ import {
   type TargetTree,
 } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
-import type { SourceHandle } from '../source/source_handle.ts'
+import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
+import { beneath, type SourceHandle } from '../source/source_handle.ts'
 import { Placed } from '../target/inventory.ts'
-import { digestBeneath } from './compare.ts'
 import { copyFile, digestFile, onTarget } from './safe_copy.ts'
 import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
-import { EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
 
 /** The target's entries of a directory, and those that this source has added. */
 interface Had {
@@ -39,29 +38,22 @@ export class Stager {
   readonly #missing: Missing[] = []
   readonly #failures: InotifyError[] = []
   readonly #wanting = new Set<string>()
-  readonly #emptied: EmptiedFiles
   readonly #work: StagingArea
   readonly #stillness: Stillness
-  readonly #doubts: Before['doubts']
+  readonly #rest: Rest
   #unsettled: Unsettled[] = []
   // The copy that is made while no other is, once there was no room for it.
   #alone: Promise<unknown> = Promise.resolve()
 
-  constructor(work: StagingArea, stillness: Stillness, { emptied, doubts }: Before) {
+  constructor(work: StagingArea, stillness: Stillness, { rest }: Before) {
     this.#work = work
-    this.#emptied = new EmptiedFiles(emptied, stillness.quiet)
-    this.#doubts = doubts
+    this.#rest = rest
     this.#stillness = stillness
   }
 
   /** Returns the entries found wanting so far. */
-  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'emptied'> {
-    return {
-      missing: this.#missing,
-      wanting: this.#wanting,
-      failures: this.#failures,
-      emptied: this.#emptied.found,
-    }
+  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures'> {
+    return { missing: this.#missing, wanting: this.#wanting, failures: this.#failures }
   }
 
   skip(path: string, reason: string, isPassing = false): undefined {
@@ -96,7 +88,8 @@ export class Stager {
     await sleep(Math.max(quiet, TWO_TICKS), undefined, { signal })
     await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
-        const digest = await digestBeneath(root, directory, name, copy.key)
+        const above = directory.split('/').slice(0, -1)
+        const digest = await beneath(root, above, (held) => digestFile(held, name, copy.key))
         if (digest !== copy.digest) throw new Torn('the content changed under the same stat key')
         return copy
       })
@@ -146,9 +139,9 @@ export class Stager {
     // An entry that another source has put there goes when that source drops it.
     const isOwn = had?.kind === 'file' && had === own
     const isKnown = isOwn && sameKey(had.key, node.key)
-    if (isKnown && !this.#doubts.has(path + name)) return had
+    if (isKnown && !this.#rest.isUnsure(path + name)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
-      this.#emptied.expectMore(path + name, node.key)
+      this.#rest.expectMore(path + name, this.#stillness.quiet)
     const isSame =
       isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
     if (isSame && isKnown) return had

@@ -14,11 +14,6 @@ export function currentGeneration(target: TargetTree): Generation | undefined {
   return tree?.kind === 'directory' ? { name: data.to, tree } : undefined
 }
 
-/** Returns true if a generation of the target, by its name, was copied from the source's directory `data`. */
-export function isFrom(generation: Generation, data: string): boolean {
-  return generation.name === data || generation.name.startsWith(`${data}.~`)
-}
-
 /**
  * The name under which a copy of the source's directory `data` is published: its own; or that of a generation with the
  * same content which the target has already. The same name with other content (the source was not changed by an
@@ -33,7 +28,7 @@ export function nameGeneration(
   others: Pick<ReadonlyMap<string, unknown>, 'has'> = new Map(),
 ): string {
   const current = currentGeneration(target)
-  const candidates = current !== undefined && isFrom(current, data) ? [current.name, data] : [data]
+  const candidates = current?.name.startsWith(`${data}.~`) ? [current.name, data] : [data]
   for (const name of candidates) {
     const published = others.has(name) ? undefined : target.entries.get(name)
     if (published !== undefined && sameContent(published, copy)) return name

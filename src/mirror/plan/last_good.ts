@@ -1,11 +1,10 @@
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { DATA_NEXT } from '../../volume/layout.ts'
-import type { Missing, StagedGeneration } from '../copy/staged.ts'
+import type { Staged } from '../copy/staged.ts'
 import { currentGeneration } from './generation.ts'
-import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import { NO_DOUBTS } from './reach.ts'
-import type { Link, TargetNode, TargetTree } from './tree.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
 
 /** Returns an earlier mirror's entries, for a source of which nothing better can be had yet. Other sources may claim parts of them. */
 export function adopted(target: TargetTree, source: string): Contribution {
@@ -62,29 +61,14 @@ export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Cont
 }
 
 /**
- * Returns true if a key has become a file that has not held still yet, and is shown as the old key: its link would dangle without the
- * keys that it leads to.
- */
-export function needsLastKeys(
-  entries: ReadonlyMap<string, TargetNode>,
-  generation: StagedGeneration | undefined,
-  missing: readonly Missing[],
-): boolean {
-  return missing.some(({ path, isPassing }) => {
-    const node = entries.get(path)
-    return isPassing && node?.kind === 'link' && isKey(node) && !leadsTo(node, generation)
-  })
-}
-
-function leadsTo({ to }: Link, generation: StagedGeneration | undefined): boolean {
-  return generation?.tree.entries.has(to.split('/')[1] ?? '') === true
-}
-
-/**
  * Returns the last version of a source that is held over the limits. An earlier pass's links into the source lead on only while their
  * files exist: a file's successor may be one that must not be shown.
  */
-export function heldVersion(had: Contribution, now: Linked, source: string): Contribution {
+export function heldVersion(
+  had: Contribution,
+  now: Pick<Staged, 'entries' | 'generation'>,
+  source: string,
+): Contribution {
   const keep = (
     entries: ReadonlyMap<string, TargetNode>,
     seen: ReadonlyMap<string, TargetNode> | undefined,
@@ -94,7 +78,8 @@ export function heldVersion(had: Contribution, now: Linked, source: string): Con
       const there = seen?.get(name)
       if (node.kind === 'directory') {
         const below = keep(node.entries, there?.kind === 'directory' ? there.entries : undefined)
-        kept.set(name, below.size === node.entries.size ? node : { ...node, entries: below })
+        const isWhole = [...node.entries].every(([child, each]) => below.get(child) === each)
+        kept.set(name, isWhole ? node : { ...node, entries: below })
       } else if (
         node.kind === 'file' ||
         !isInto(node.to, source) ||

@@ -1,15 +1,8 @@
 import { posix } from 'node:path'
-import type { Missing, StagedGeneration } from '../copy/staged.ts'
-import { type Snapshot, whyNoGeneration } from '../source/snapshot.ts'
+import type { Missing, Staged } from '../copy/staged.ts'
+import type { Snapshot } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'
 import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
-
-/** The part of a source over the limits in the target. */
-export interface Linked {
-  readonly entries: Map<string, TargetNode>
-  readonly generation: StagedGeneration | undefined
-  readonly missing: readonly Missing[]
-}
 
 /**
  * A link for each file, so that readers see what is there, though without events. Directories are real ones: one that were a link
@@ -17,9 +10,9 @@ export interface Linked {
  * source that is, so that a swap there is seen at once, and nothing dangles when the version before is removed.
  */
 export function linked(
-  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
+  { tree, data, generation }: Pick<Snapshot, 'tree' | 'data' | 'generation'>,
   { path, alias }: Pick<Source, 'path' | 'alias'>,
-): Linked {
+): Staged {
   const missing: Missing[] = []
   const skip = (path: string, reason: string) => void missing.push({ path, reason, isPassing: false })
   const linkAll = (source: SourceTree, below: string): TargetTree => {
@@ -37,10 +30,10 @@ export function linked(
   const linkTo = (at: string): Link => ({ kind: 'link', to: posix.join(path, at) })
 
   const { entries } = linkAll(tree, '')
-  if (data === undefined) return { entries, generation: undefined, missing }
-  const generation = tree.entries.get(data)
-  const why = whyNoGeneration(tree, data)
-  if (why !== undefined) skip('..data', why)
-  if (generation?.kind !== 'directory') return { entries, generation: undefined, missing }
-  return { entries, generation: { from: data, tree: linkAll(generation, '..data/') }, missing }
+  const all = { entries, generation: undefined, missing, wanting: new Set<string>(), failures: [] }
+  if (data === undefined) return all
+  if (typeof generation !== 'string')
+    return { ...all, generation: { from: data, tree: linkAll(generation, '..data/') } }
+  skip('..data', generation)
+  return all
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pathOf } from '../../name_key.ts'
 import type { StagedGeneration } from '../copy/staged.ts'
-import { nameGeneration } from './generation.ts'
+import { currentGeneration, nameGeneration } from './generation.ts'
 import { type Doubts, keepReached } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
@@ -39,9 +39,9 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
   for (const { source, entries, isAdopted } of parts) union.add(entries, source, isAdopted)
   const entries = union.entries
   const generation = mergeGenerations(parts, union)
-  if (generation !== undefined) {
+  const name = generation && nameGeneration(target, generation.from, generation.tree, entries)
+  if (generation !== undefined && name !== undefined) {
     union.replace('..data', generation.source)
-    const name = nameGeneration(target, generation.from, generation.tree, entries)
     entries.set(name, generation.tree)
     entries.set('..data', { kind: 'link', to: name })
   }
@@ -50,6 +50,8 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
     { ...target, entries },
     parts.map(({ doubts }) => doubts),
   )
+  // Where the old keys stay, the new ones are to wait as well.
+  if (name !== undefined && currentGeneration(tree)?.name !== name) tree.entries.delete(name)
   return { tree, conflicts: union.conflicts }
 }
 

@@ -1,84 +1,37 @@
-import { posix } from 'node:path'
-import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import { currentGeneration } from './generation.ts'
 import { type Doubts, follow, keepWithout } from './reach.ts'
 import { nodeAt, sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
 
 /** One change of the target. `path` is relative to it. */
 export type Step =
-  /** Makes `node` in the staging directory and renames it to `path`. The steps behind an `essential` one build on it. */
-  | { readonly do: 'place'; readonly path: string; readonly node: TargetNode; readonly essential: boolean }
+  /** Makes `node` in the staging directory and renames it to `path`. */
+  | { readonly do: 'place'; readonly path: string; readonly node: TargetNode }
   /** Gives what is there the owner and mode of `node`. */
   | { readonly do: 'attributes'; readonly path: string; readonly node: TargetFile | TargetTree }
   /** The same content under a new stat key, a touch: nothing to do but to remember it. */
   | { readonly do: 'remember'; readonly path: string; readonly node: TargetFile }
   | { readonly do: 'remove'; readonly path: string }
 
-/** Returns true if later steps build on a step. */
-export function isEssential(step: Step): boolean {
-  return step.do === 'place' && step.essential
-}
-
-/** Returns true for a step about entries that readers reach without the generation: none of these needs an essential step. */
-export function isApart(step: Step): boolean {
-  if (step.do === 'remove') return false
-  return step.do !== 'place' || (!step.essential && !hasLinks(step.node))
-}
-
-function hasLinks(node: TargetNode): boolean {
-  return node.kind === 'link' || (node.kind === 'directory' && [...node.entries.values()].some(hasLinks))
-}
-
 /**
- * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory. So a target is placed before
- * its links, and removed after them; and removals come when all that is new is in place. Links over `..data` come behind it, others
- * before: they may replace a key that the next generation lacks.
+ * The steps that turn what the target has into what it shall have, in an order that is safe. A reader comes by links. So a target is placed
+ * before its links, and removed after them; and removals come when all that is new is in place.
  */
-const ORDER = [
-  'place generation',
-  'place',
-  'place link',
-  'place ..data',
-  'place key',
-  'remove link',
-  'remove ..data',
-  'remove',
-  'remove generation',
-] as const
-
-/** The steps that turn what the target has into what it shall have. */
 export function plan(target: TargetTree, desired: TargetTree): Step[] {
   const generations = { old: currentGeneration(target)?.name, next: currentGeneration(desired)?.name }
-  const steps = new Map<(typeof ORDER)[number], Step[]>(ORDER.map((rank) => [rank, []]))
+  const placed: Step[] = []
+  const links: Step[] = []
+  const removedLinks: string[] = []
+  const removed: string[] = []
 
-  const rankOf = (path: string, node: TargetNode) => {
-    if (path === generations.next) return 'place generation'
-    if (path === '..data') return 'place ..data'
-    if (node.kind !== 'link') return 'place'
-    return leadsOverData(desired, path, node.to) ? 'place key' : 'place link'
-  }
-  const place = (path: string, node: TargetNode, old?: TargetNode) => {
-    const rank = rankOf(path, node)
-    const wasKey = old?.kind === 'link' && leadsOverData(target, path, old.to)
-    const essential =
-      rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
-    steps.get(rank)?.push({ do: 'place', path, node, essential })
+  const place = (path: string, node: TargetNode) => {
+    const steps = node.kind === 'link' ? links : placed
+    steps.push({ do: 'place', path, node })
   }
   // Another source's entry of that name waits: until `..data` has moved, readers come through the old one.
   const isLeft = (path: string) =>
     path === generations.old && generations.next !== undefined && path !== generations.next
-  const remove = (path: string, node: TargetNode) => {
-    const rank =
-      path === generations.old
-        ? 'remove generation'
-        : path === '..data'
-          ? 'remove ..data'
-          : node.kind === 'link'
-            ? 'remove link'
-            : 'remove'
-    steps.get(rank)?.push({ do: 'remove', path })
-  }
-  const inPlace = (step: Step) => steps.get('place')?.push(step)
+  const remove = (path: string, node: TargetNode) =>
+    void (node.kind === 'link' ? removedLinks : removed).push(path)
 
   const compare = (path: string, old: TargetNode, node: TargetNode) => {
     if (old === node) return
@@ -86,11 +39,11 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     if (old.kind === 'directory' && node.kind === 'directory') {
       descend(`${path}/`, old, node)
       // Last: the new mode may forbid to write into it.
-      if (!sameAttributes(old.key, node.key)) inPlace({ do: 'attributes', path, node })
+      if (!sameAttributes(old.key, node.key)) placed.push({ do: 'attributes', path, node })
     } else if (old.kind === 'file' && node.kind === 'file' && old.digest === node.digest) {
-      inPlace({ do: sameAttributes(old.key, node.key) ? 'remember' : 'attributes', path, node })
+      placed.push({ do: sameAttributes(old.key, node.key) ? 'remember' : 'attributes', path, node })
     } else {
-      place(path, node, old)
+      place(path, node)
     }
   }
   const descend = (prefix: string, old: TargetTree, next: TargetTree) => {
@@ -103,10 +56,37 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     for (const [name, node] of old.entries) if (!next.entries.has(name)) remove(prefix + name, node)
   }
   descend('', target, desired)
-  // A link to a link comes behind that: more links are on its way.
-  const hops = ({ path }: Step) => follow(desired, path).links.length
-  for (const rank of ['place link', 'place key'] as const) steps.get(rank)?.sort((a, b) => hops(a) - hops(b))
-  return [...steps.values()].flat()
+  const hops = (path: string) => follow(target, path).links.length
+  removedLinks.sort((a, b) => hops(b) - hops(a))
+  const gone = [...removedLinks, ...removed].map((path) => ({ do: 'remove', path }) as const)
+  return [...placed, ...inOrder(links, target, desired), ...gone]
+}
+
+/**
+ * Orders the placing of links. A link comes behind those on its new way; and behind others that no longer lead over it, as it may not lead to what they
+ * need any more.
+ */
+function inOrder(steps: readonly Step[], target: TargetTree, desired: TargetTree): Step[] {
+  const earlier = new Map<string, string[]>(steps.map(({ path }) => [path, []]))
+  for (const { path } of steps) {
+    const next = follow(desired, path).links
+    earlier.get(path)?.push(...next)
+    for (const each of follow(target, path).links) if (!next.includes(each)) earlier.get(each)?.push(path)
+  }
+  const seen = new Set<string>()
+  const ordered: Step[] = []
+  const add = (step: Step) => {
+    if (seen.has(step.path)) return
+    seen.add(step.path)
+    for (const path of earlier.get(step.path) ?? []) {
+      const other = of.get(path)
+      if (other !== undefined) add(other)
+    }
+    ordered.push(step)
+  }
+  const of = new Map(steps.map((step) => [step.path, step]))
+  for (const step of steps) add(step)
+  return ordered
 }
 
 /**
@@ -133,33 +113,4 @@ export function safeWithout(
     if (more.length === 0) return safe
     for (const { path } of more) left.add(path)
   }
-}
-
-/** Returns true if a reader of the link `path`, whose text is `to`, comes over `..data`. */
-function leadsOverData(tree: TargetTree, path: string, to: string): boolean {
-  let way = posix.join(posix.dirname(path), to)
-  for (let left = MAX_LINKS; left > 0 && !way.startsWith('/'); left--) {
-    if (way === '..data' || way.startsWith('..data/')) return true
-    const next = nextWay(tree, way.split('/'))
-    if (next === undefined) return false
-    way = next
-  }
-  return false
-}
-
-/** The way with its first link replaced by what that leads to; undefined if there is none on it. */
-function nextWay(tree: TargetTree, parts: readonly string[]): string | undefined {
-  let directory = tree
-  for (const [index, part] of parts.entries()) {
-    const node = directory.entries.get(part)
-    if (node?.kind === 'link')
-      return posix.join(
-        posix.isAbsolute(node.to) ? '/' : parts.slice(0, index).join('/'),
-        node.to,
-        ...parts.slice(index + 1),
-      )
-    if (node?.kind !== 'directory') return undefined
-    directory = node
-  }
-  return undefined
 }

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
-import type { Directory, TargetNode, TargetTree } from './tree.ts'
+import { type Directory, nodeAt, sameContent, type TargetNode, type TargetTree } from './tree.ts'
 
 /** Facts about a source's links that its tree does not hold. Paths are relative to the target. */
 export interface Doubts {
@@ -27,17 +27,24 @@ interface Way<N> {
 
 /**
  * Returns the tree that the target shall have, so that no reader loses an entry that old and new version both have: before a link is
- * redirected or an entry goes, what readers reach by it is there. Else the old stays, with all that leads to it and is behind it.
+ * redirected or an entry goes, what readers reach by it is there. Else the old stays, with all that leads to it and is behind it. So does the
+ * `..data` of a ConfigMap, with all keys, as any link.
  */
 export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly Doubts[]): TargetTree {
   const wanting = new Set(doubts.flatMap((each) => [...each.wanting]))
   const nowhere = new Set(doubts.flatMap((each) => [...each.nowhere]))
   const isHad = (path: string) => follow(had, path).node !== undefined
+  const isRedirected = (path: string) => {
+    const node = nodeAt(next, path)
+    return node?.kind !== 'link' || !sameContent(node, nodeAt(had, path) ?? node)
+  }
   const isCut = (tree: TargetTree, path: string): boolean => {
     const { links, end, node } = follow(tree, path)
-    if (isOfGeneration(tree, links)) return false
     if (wanting.has(path) && isHad(path)) return true
-    if (node === undefined) return isOf(wanting, end) || (!nowhere.has(path) && isHad(path))
+    if (node === undefined) {
+      const isLed = links.some((each) => each !== path && wanting.has(each))
+      return isLed || isOf(wanting, end) || (!nowhere.has(path) && isHad(path))
+    }
     if (node.kind !== 'directory') return false
     for (const each of wanting) {
       if (!each.startsWith(`${end}/`) || follow(tree, each).node !== undefined) continue
@@ -53,10 +60,15 @@ export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly 
     for (const path of cut) {
       seen.add(path)
       const { links, end, node } = follow(had, path)
-      // A new link: no reader uses it yet. It waits for its end, and links to it wait as well.
-      if (node === undefined) wanting.add(path)
+      // What leads over them waits as well.
+      for (const each of [path, ...links.filter(isRedirected)]) wanting.add(each)
+      // A new link: no reader uses it yet. It waits for its end.
       old.push(...(node === undefined ? [path] : [path, ...links, end]))
     }
+    // A version stays whole: what led over a link that stays goes when that goes on.
+    for (const path of linksIn(had))
+      if (nodeAt(next, path) === undefined && follow(had, path).links.some((each) => seen.has(each)))
+        old.push(path)
     tree = withOld(tree, had, old)
   }
 }
@@ -78,25 +90,12 @@ export function keepWithout(
 
 /** The links that lead to nothing, by path. */
 export function danglingLinks<L extends Node>(tree: Directory<L>): string[] {
-  return linksIn(tree).filter((path) => {
-    const { links, node } = follow(tree, path)
-    return node === undefined && !isOfGeneration(tree, links)
-  })
+  return linksIn(tree).filter((path) => follow(tree, path).node === undefined)
 }
 
 /** The links that lead to a directory, by path. */
 export function directoryLinks<L extends Node>(tree: Directory<L>): string[] {
-  return linksIn(tree).filter((path) => {
-    const { links, node } = follow(tree, path)
-    return node?.kind === 'directory' && !isOfGeneration(tree, links)
-  })
-}
-
-/** Returns true if the way goes over the `..data` of a ConfigMap. A generation is published whole or not at all, so its keys need no check. */
-function isOfGeneration<L extends Node>(tree: Directory<L>, links: readonly string[]): boolean {
-  if (!links.includes('..data')) return false
-  const { end, node } = follow(tree, '..data')
-  return node?.kind === 'directory' && !end.includes('/')
+  return linksIn(tree).filter((path) => follow(tree, path).node?.kind === 'directory')
 }
 
 /** Follows a path, whatever links are on it and at its end. */
@@ -127,8 +126,12 @@ function isDirectory<L extends Node>(node: L | Directory<L>): node is Directory<
   return node.kind === 'directory'
 }
 
-function linksIn<L extends Node>(tree: Directory<L>, prefix = ''): string[] {
-  return [...tree.entries].flatMap(([name, node]) => {
+/** All links, by path. */
+export function linksIn<L extends Node>(
+  { entries }: { readonly entries: ReadonlyMap<string, L | Directory<L>> },
+  prefix = '',
+): string[] {
+  return [...entries].flatMap(([name, node]) => {
     if (node.kind === 'link') return [prefix + name]
     return isDirectory(node) ? linksIn(node, `${prefix}${name}/`) : []
   })

@@ -15,12 +15,12 @@ const ATTEMPTS = 3
 
 /** The target of a single file's path. */
 export interface SingleFile {
-  /** The directory of the file, which the caller closes. */
+  /** The directory of the path, opened before the look into it. */
+  readonly above: DirectoryHandle
+  /** The directory of the file, which may be the same. The caller closes both. */
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
-  /** The stat of the path's directory before the look into it. */
-  readonly place: FileStat
   /** The path at which the way would leave its ground; `stat` is that of the link then. undefined for a way that was followed to its end. */
   readonly outside: string | undefined
 }
@@ -46,13 +46,14 @@ export class WayToFile {
   /** Goes it, each name looked up anew. */
   async go(): Promise<SingleFile> {
     for (let left = ATTEMPTS; ; left--) {
-      const walk = new Walk(this.#calls, this.#path, (exit) => this.#mayLeave(exit))
+      const walk: Walk = { opened: [], links: 0 }
       try {
-        const found = await walk.go()
+        const found = await this.#walk(walk)
         this.#hasBegun = true
+        for (const each of walk.opened) if (each !== found.above && each !== found.parent) await each.close()
         return found
       } catch (error) {
-        await walk.close()
+        for (const each of walk.opened) await each.close()
         // A directory that `..data` named may be gone before its open.
         const isPassing = ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) && walk.links > 0
         if (!isPassing || left === 1) throw error
@@ -64,6 +65,39 @@ export class WayToFile {
     if (!this.#hasBegun) this.#exits.add(exit)
     return this.#exits.has(exit)
   }
+
+  async #walk(walk: Walk): Promise<SingleFile> {
+    let name = basename(this.#path)
+    let ground = await this.#stepOnto(walk, this.#path, dirname(this.#path))
+    const above = ground.held
+    const link = { above, parent: above, name, stat: await above.lstat(name) }
+    for (;;) {
+      const end = await goBeneath(walk, ground, [name])
+      if (typeof end !== 'string') return { ...end, above, outside: undefined }
+      if (!this.#mayLeave(`${ground.path}\0${end}`)) return { ...link, outside: end }
+      const isAbsolute = end.startsWith('/')
+      name = basename(end)
+      ground = await this.#stepOnto(
+        walk,
+        isAbsolute ? end : `${ground.held.path}/${end}`,
+        isAbsolute ? dirname(end) : `${ground.path}/${dirname(end)}`,
+      )
+    }
+  }
+
+  /** The directory of a path. Links on the way to it are followed, as on that to any path which is named. */
+  async #stepOnto({ opened }: Walk, path: string, known: string): Promise<Ground> {
+    await lookUpPath(this.#calls, path)
+    const held = await DirectoryHandle.open(this.#calls, dirname(path))
+    opened.push(held)
+    return { path: known, held, below: [] }
+  }
+}
+
+/** The directories that a walk has opened, and the number of links that it has led over. */
+interface Walk {
+  readonly opened: DirectoryHandle[]
+  links: number
 }
 
 /** A directory, and those below it on the way. Links may lead anywhere beneath it. */
@@ -74,98 +108,47 @@ interface Ground {
   below: DirectoryHandle[]
 }
 
-class Walk {
-  readonly #calls: SyscallThread
-  readonly #path: string
-  readonly #mayLeave: (exit: string) => boolean
-  readonly #opened: DirectoryHandle[] = []
-  /** The number of links that it has led over. */
-  links = 0
-
-  constructor(calls: SyscallThread, path: string, mayLeave: (exit: string) => boolean) {
-    this.#calls = calls
-    this.#path = path
-    this.#mayLeave = mayLeave
-  }
-
-  async go(): Promise<SingleFile> {
-    let name = basename(this.#path)
-    let ground = await this.#stepOnto(this.#path, dirname(this.#path))
-    const place = ground.held.opened
-    const link = { parent: ground.held, name, place, stat: await ground.held.lstat(name) }
-    for (;;) {
-      const end = await this.#goBeneath(ground, [name])
-      if (typeof end !== 'string') return await this.#keep({ ...end, place, outside: undefined })
-      if (!this.#mayLeave(`${ground.path}\0${end}`)) return await this.#keep({ ...link, outside: end })
-      const isAbsolute = end.startsWith('/')
-      name = basename(end)
-      ground = await this.#stepOnto(
-        isAbsolute ? end : `${ground.held.path}/${end}`,
-        isAbsolute ? dirname(end) : `${ground.path}/${dirname(end)}`,
-      )
+/** Follows names to their target; or returns the path by which they leave the ground. */
+async function goBeneath(
+  walk: Walk,
+  ground: Ground,
+  names: readonly string[],
+): Promise<Pick<SingleFile, 'parent' | 'name' | 'stat'> | string> {
+  let rest = names
+  for (;;) {
+    const [name, ...behind] = rest
+    if (name === undefined) throw new CallError(constants.errno.EISDIR, 'open')
+    if (name === '..') {
+      if (ground.below.pop() === undefined) return rest.join('/')
+      rest = behind
+      continue
+    }
+    const here = ground.below.at(-1) ?? ground.held
+    const stat = await here.lstat(name)
+    if (stat.isSymbolicLink()) {
+      if (++walk.links > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+      const to = await beneath(ground, stat.link)
+      if (to === undefined) return [stat.link, ...behind].join('/')
+      rest = [...to.split('/').filter((part) => part !== '' && part !== '.'), ...behind]
+    } else if (behind.length === 0) {
+      return { parent: here, name, stat }
+    } else {
+      if (walk.opened.length > MAX_DEPTH) throw new CallError(constants.errno.ENAMETOOLONG, 'open')
+      const held = await here.directory(name)
+      walk.opened.push(held)
+      ground.below.push(held)
+      rest = behind
     }
   }
+}
 
-  /** Closes what is open. */
-  async close(): Promise<void> {
-    for (const each of this.#opened) await each.close()
+/** A link's text from where it is, or from the ground if it is absolute and leads there; undefined if it leads elsewhere. */
+async function beneath(ground: Ground, to: string): Promise<string | undefined> {
+  if (!to.startsWith('/')) return to
+  for (const known of [ground.path, await ground.held.realpath()]) {
+    if (!to.startsWith(`${known}/`)) continue
+    ground.below = []
+    return to.slice(known.length)
   }
-
-  /** The directory of a path. Links on the way to it are followed, as on that to any path which is named. */
-  async #stepOnto(path: string, known: string): Promise<Ground> {
-    await lookUpPath(this.#calls, path)
-    const held = await DirectoryHandle.open(this.#calls, dirname(path))
-    this.#opened.push(held)
-    return { path: known, held, below: [] }
-  }
-
-  /** Follows names to their target; or returns the path by which they leave the ground. */
-  async #goBeneath(
-    ground: Ground,
-    names: readonly string[],
-  ): Promise<Omit<SingleFile, 'outside' | 'place'> | string> {
-    let rest = names
-    for (;;) {
-      const [name, ...behind] = rest
-      if (name === undefined) throw new CallError(constants.errno.EISDIR, 'open')
-      if (name === '..') {
-        if (ground.below.pop() === undefined) return rest.join('/')
-        rest = behind
-        continue
-      }
-      const here = ground.below.at(-1) ?? ground.held
-      const stat = await here.lstat(name)
-      if (stat.isSymbolicLink()) {
-        if (++this.links > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
-        const to = await this.#beneath(ground, stat.link)
-        if (to === undefined) return [stat.link, ...behind].join('/')
-        rest = [...to.split('/').filter((part) => part !== '' && part !== '.'), ...behind]
-      } else if (behind.length === 0) {
-        return { parent: here, name, stat }
-      } else {
-        if (this.#opened.length > MAX_DEPTH) throw new CallError(constants.errno.ENAMETOOLONG, 'open')
-        const held = await here.directory(name)
-        this.#opened.push(held)
-        ground.below.push(held)
-        rest = behind
-      }
-    }
-  }
-
-  /** A link's text from where it is, or from the ground if it is absolute and leads there; undefined if it leads elsewhere. */
-  async #beneath(ground: Ground, to: string): Promise<string | undefined> {
-    if (!to.startsWith('/')) return to
-    for (const known of [ground.path, await ground.held.realpath()]) {
-      if (!to.startsWith(`${known}/`)) continue
-      ground.below = []
-      return to.slice(known.length)
-    }
-    return undefined
-  }
-
-  /** Closes all but what was found. */
-  async #keep(found: SingleFile): Promise<SingleFile> {
-    for (const each of this.#opened) if (each !== found.parent) await each.close()
-    return found
-  }
+  return undefined
 }

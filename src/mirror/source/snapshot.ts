@@ -2,11 +2,18 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { keyOf, pathOf, textOf } from '../../name_key.ts'
-import { followData, hasData, statData, tornSince, wasRemoved } from '../../volume/data_link.ts'
+import {
+  type DataLink,
+  followData,
+  hasData,
+  statData,
+  tornSince,
+  wasRemoved,
+} from '../../volume/data_link.ts'
 import { DATA, isReserved, linkText } from '../../volume/layout.ts'
 import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/own.ts'
-import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, type Torn } from './errors.ts'
+import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost } from './errors.ts'
 import type { SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 
@@ -46,10 +53,10 @@ export interface Snapshot {
   readonly tree: SourceTree
   /** The key of the directory whose names lead there: the source, or that of a single file's path. */
   readonly place: StatKey
-  /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
+  /** The entry beside `..data` that it leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
   readonly data: string | undefined
-  /** The entries beside `..data` on its way: most often only `data`. */
-  readonly way: readonly string[]
+  /** The directory of that name; a reason if there is none. */
+  readonly generation: SourceTree | string
   /** The reason why the source is over the limits. */
   readonly over: string | undefined
   /** True: the source is so large that the tree is not complete. */
@@ -60,37 +67,9 @@ export interface Snapshot {
   readonly unnamed: number
 }
 
-/**
- * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
- * directory made anew under the same name.
- */
-export async function verify(
-  root: SourceHandle,
-  { tree, data, way }: Snapshot,
-  held: DirectoryHandle | undefined,
-): Promise<void> {
-  const generation = data === undefined ? undefined : tree.entries.get(data)
-  const read = generation?.kind === 'directory' ? generation.key : undefined
-  const [stat, torn] = await Promise.all([
-    root.stat(),
-    tornSince(root, { data, way, held }, read, MAX_ENTRIES),
-  ])
-  if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
-  if (torn !== undefined) throw torn
-}
-
-/** Returns why there is no generation behind a `..data` that leads to `data`; undefined if there is one. */
-export function whyNoGeneration({ entries }: SourceTree, data: string): string | undefined {
-  const generation = entries.get(data)
-  for (const node of [entries.get(DATA), generation]) if (node?.kind === 'unreadable') return node.reason
-  if (generation === undefined) return `leads to ${textOf(data)}, which is not there`
-  return generation.kind === 'directory' ? undefined : `leads to ${textOf(data)}, which is no directory`
-}
-
 /** A directory of the source while it is read. `path` is relative to the source. */
 interface Reading {
   readonly held: SourceHandle
-  readonly key: StatKey
   readonly path: string
   readonly depth: number
 }
@@ -101,9 +80,7 @@ export class Scan implements AsyncDisposable {
   readonly #rules: ScanRules
   readonly #skipped: Skipped[] = []
   #looked: FileStat | undefined
-  #data: string | undefined
-  #way: readonly string[] = []
-  #generation: DirectoryHandle | undefined
+  #dataLink: DataLink = { data: undefined, way: [], held: undefined }
   #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
   #endless = false
   #files = 0
@@ -120,7 +97,7 @@ export class Scan implements AsyncDisposable {
 
   /** The directory behind `..data`, where there is one and it could be opened. */
   get generation(): DirectoryHandle | undefined {
-    return this.#generation
+    return this.#dataLink.held
   }
 
   /**
@@ -133,47 +110,61 @@ export class Scan implements AsyncDisposable {
     const [names, early] = await Promise.all([this.#names(root), hadData ? statData(root) : undefined])
     if (hasData(names)) this.#looked = hadData ? early : await statData(root)
     // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
-    const { data, way, held } = await followData(root, this.#looked)
-    this.#data = data
-    this.#way = way
-    this.#generation = held
+    this.#dataLink = await followData(root, this.#looked)
+    const { data, held } = this.#dataLink
     this.#listing = (held && this.#names(held).catch(() => undefined)) ?? this.#listing
-    const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
+    const tree = await this.#read({ held: root, path: '', depth: 0 }, names)
     // The last that was read may have been one too many.
     this.#hasRoom()
     const found = { over: this.#over, endless: this.#endless, skipped: this.#skipped, unnamed: this.#unnamed }
-    return { tree, place: statKey(root.place ?? root.opened), data, way, ...found }
+    const place = statKey(root.place ?? root.opened)
+    return { tree, place, data, generation: generationIn(tree, data), ...found }
+  }
+
+  /**
+   * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
+   * directory made anew under the same name.
+   */
+  async verify({ tree, generation }: Snapshot): Promise<void> {
+    const read = typeof generation === 'string' ? undefined : generation.key
+    const [stat, torn] = await Promise.all([
+      this.#root.stat(),
+      tornSince(this.#root, this.#dataLink, read, MAX_ENTRIES),
+    ])
+    if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
+    if (torn !== undefined) throw torn
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#generation?.close()
+    await this.#dataLink.held?.close()
   }
 
   async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
     const entries = new Map<string, SourceNode>()
+    const tree: SourceTree = { kind: 'directory', key: statKey(directory.held.opened), entries }
     names.sort(Buffer.compare)
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
       // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
       const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
       for (const [index, name] of some.entries()) {
-        if (!this.#hasRoom()) return { kind: 'directory', key: directory.key, entries }
+        if (!this.#hasRoom()) return tree
         const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
         if (node !== undefined) entries.set(name, node)
       }
       this.#rules.looked?.(this.#entries)
     }
-    return { kind: 'directory', key: directory.key, entries }
+    return tree
   }
 
-  async #look({ held, key, path }: Reading, name: string): Promise<FileStat> {
+  async #look({ held, path }: Reading, name: string): Promise<FileStat> {
     const stat = (path === '' ? this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
     // Again: it may also have gone between being looked up and being looked at.
-    return wasRemoved(key, stat) ? await held.lstat(name) : stat
+    return wasRemoved(held.opened, stat) ? await held.lstat(name) : stat
   }
 
   #lookedAt(name: string): FileStat | undefined {
-    if (name === this.#data) return this.#generation?.opened
+    if (name === this.#dataLink.data) return this.#dataLink.held?.opened
     return name === DATA ? this.#looked : undefined
   }
 
@@ -209,7 +200,8 @@ export class Scan implements AsyncDisposable {
    */
   #isInternal(name: string): boolean {
     if (STAGING_NAME.test(name)) return true
-    return this.#data !== undefined && isReserved(name) && name !== DATA && name !== this.#data
+    const { data } = this.#dataLink
+    return data !== undefined && isReserved(name) && name !== DATA && name !== data
   }
 
   async #entry(
@@ -221,12 +213,13 @@ export class Scan implements AsyncDisposable {
     try {
       if (looked.status === 'rejected') throw looked.reason
       const stat = looked.value
-      if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
+      if (wasRemoved(directory.held.opened, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(at, stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
-      // Its own text may lead to a name that the target does not have: generations are named anew there.
-      if (this.#data !== undefined && at !== this.#data && this.#way.includes(at))
-        return { kind: 'link', to: DATA }
+      // Not the texts on the way of `..data`, which may lead to names that the target does not have: generations are named anew there.
+      const { data, way } = this.#dataLink
+      if (data !== undefined && at !== data && (at === DATA || way.includes(at)))
+        return { kind: 'link', to: at === DATA ? data : DATA }
       if (stat.isSymbolicLink()) return this.#link(at, stat.link)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
@@ -250,7 +243,7 @@ export class Scan implements AsyncDisposable {
 
   /** Returns true for a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
   #isOfLayout(at: string, to: string): boolean {
-    return this.#data !== undefined && (at === DATA || to === linkText(at))
+    return this.#dataLink.data !== undefined && (at === DATA || to === linkText(at))
   }
 
   #link(at: string, to: string): SourceNode | undefined {
@@ -269,16 +262,15 @@ export class Scan implements AsyncDisposable {
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     const below = { path: at, depth: depth + 1 }
     // verify() sees to its being the same.
-    const generation = at === this.#data ? this.#generation : undefined
+    const generation = at === this.#dataLink.data ? this.#dataLink.held : undefined
     if (generation !== undefined) {
       const names = (await this.#listing) ?? (await this.#names(generation))
-      return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)
+      return await this.#read({ ...below, held: generation }, names)
     }
     await using child = await held.directory(name)
-    const key = statKey(child.opened)
-    const tree = await this.#read({ ...below, held: child, key }, await this.#names(child))
+    const tree = await this.#read({ ...below, held: child }, await this.#names(child))
     // Another may have taken its name, and this one be half removed: what it lacks is not gone.
-    if ((await held.lstat(name)).ino !== key.ino)
+    if ((await held.lstat(name)).ino !== tree.key.ino)
       return { kind: 'unreadable', reason: 'it was replaced while it was read' }
     return tree
   }
@@ -289,9 +281,17 @@ export class Scan implements AsyncDisposable {
       return
     }
     // As readers know the path, and the same in each version.
-    const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
-    this.#skipped.push({ path: isKey ? DATA + path.slice(this.#data?.length) : path, reason })
+    const { data } = this.#dataLink
+    const isKey = data !== undefined && path.startsWith(`${data}/`)
+    this.#skipped.push({ path: isKey ? DATA + path.slice(data.length) : path, reason })
   }
+}
+
+function generationIn({ entries }: SourceTree, data: string | undefined): SourceTree | string {
+  const generation = entries.get(data ?? '')
+  for (const node of [entries.get(DATA), generation]) if (node?.kind === 'unreadable') return node.reason
+  if (generation?.kind === 'directory') return generation
+  return `leads to ${textOf(data ?? '')}, which is ${generation === undefined ? 'not there' : 'no directory'}`
 }
 
 function typeName(stat: FileStat): string {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { capability } from '../../mounts/filesystems.ts'
 import { mountById } from '../../mounts/mount_of.ts'
 import { DirectoryHandle, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
@@ -79,11 +78,6 @@ export class Source {
   /** True if directories of its mount get new times when names come and go in them. */
   get timesDirectories(): boolean {
     return this.#kind?.timesDirectories === true
-  }
-
-  /** The directory that the path's last name is in. */
-  above(): Promise<DirectoryHandle> {
-    return DirectoryHandle.open(this.calls, dirname(this.path))
   }
 
   /**

@@ -1,5 +1,5 @@
-import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { StatKey, StatProbe } from '../../mounts/syscalls/stat_watch.ts'
+import type { At } from '../../mounts/syscalls/syscall_thread.ts'
 import type { SourceTree } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Source } from './source.ts'
@@ -24,7 +24,8 @@ export class StatProbes implements AsyncDisposable {
    * Opens the probes for a pass's snapshot; undefined if there is too much of it, if the entries differ by now, or if the server may give directories
    * no new times.
    *
-   * An AtomicWriter's directory itself is enough: the content behind `..data` is not changed but replaced.
+   * An AtomicWriter's directory itself is enough: the content behind `..data` is not changed but replaced. Besides a single file the directory
+   * of its path is one, where a link may come to lead elsewhere.
    */
   static async place(source: Source, { tree, place, data }: Snapshot): Promise<StatProbes | undefined> {
     if (!source.timesDirectories) return undefined
@@ -33,13 +34,9 @@ export class StatProbes implements AsyncDisposable {
       const root = await source.open()
       probes.#held.push(root)
       // The directory's own key is of before the names in it were read: looked at from there, nothing is overlooked.
-      if (root instanceof DirectoryHandle) {
-        probes.#add(root.fd, tree)
-        const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
-        if (suffices || (await probes.#addEntries(root, tree))) return probes
-      } else if (await probes.#addFile(source, root, tree, place)) {
-        return probes
-      }
+      probes.#add(root.at(), place)
+      const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
+      if (suffices || (await probes.#addEntries(root, tree))) return probes
     } catch {
       // The next pass shows what it was.
     }
@@ -51,21 +48,21 @@ export class StatProbes implements AsyncDisposable {
     for (const each of this.#held) await each[Symbol.asyncDispose]()
   }
 
-  #add(fd: number, { key }: Pick<SourceTree, 'key'>, name = '', revalidate = false): void {
-    this.all.push({ fd, name, revalidate, key })
+  #add({ fd, name, revalidate = false }: At, key: StatKey): void {
+    this.all.push({ fd, name: String(name), revalidate: name !== '' && revalidate, key })
   }
 
-  async #addEntries(held: DirectoryHandle, { entries }: SourceTree): Promise<boolean> {
+  async #addEntries(held: SourceHandle, { entries }: SourceTree): Promise<boolean> {
     if (++this.#directories > MOST_DIRECTORIES) return false
     for (const [name, node] of entries) {
       if (node.kind === 'directory') {
         const child = await held.directory(name)
         this.#held.push(child)
-        this.#add(child.fd, node)
+        this.#add(child.at(), node.key)
         if (!(await this.#addEntries(child, node))) return false
       } else if (node.kind === 'file') {
         if (this.all.length > MOST_FILES) return false
-        await this.#addEntry(held, name, node)
+        await this.#addEntry(held, name, node.key)
       } else if (node.kind === 'unreadable') {
         return false
       }
@@ -73,30 +70,11 @@ export class StatProbes implements AsyncDisposable {
     return true
   }
 
-  async #addEntry(held: DirectoryHandle, name: string, node: Pick<SourceTree, 'key'>): Promise<void> {
-    if (this.all.length >= MOST_HELD || !held.revalidates)
-      return this.#add(held.fd, node, name, held.revalidates)
+  async #addEntry(held: SourceHandle, name: string, key: StatKey): Promise<void> {
+    if (this.all.length >= MOST_HELD || !held.revalidates) return this.#add(held.at(name), key)
     const file = await held.hold(name)
     this.#held.push(file)
-    this.#add(file.fd, node)
-  }
-
-  /** Besides the file the directory of the path, where a link may come to lead elsewhere. */
-  async #addFile(
-    source: Source,
-    root: SourceHandle,
-    { entries }: SourceTree,
-    place: StatKey,
-  ): Promise<boolean> {
-    const [[name, node] = ['', undefined]] = entries
-    if (node?.kind !== 'file') return false
-    const above = await source.above()
-    this.#held.push(above)
-    this.#add(above.fd, { key: place })
-    const file = await root.hold(name)
-    this.#held.push(file)
-    this.#add(file.fd, node)
-    return true
+    this.#add({ fd: file.fd, name: '' }, key)
   }
 }
 

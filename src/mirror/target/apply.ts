@@ -8,7 +8,7 @@ import { DATA_NEXT, PARTING } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
 import type { Step } from '../plan/plan.ts'
-import type { TargetTree } from '../plan/tree.ts'
+import { nodeAt, type TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
 import { stagingName } from '../staging/own.ts'
 import { isData, type Ready } from './build.ts'
@@ -65,8 +65,6 @@ export async function apply(
         target.drop(error.path)
       } else if (error instanceof InotifyError) failures.push(error)
       else throw error
-      // Without the new generation `..data` must not move, and without `..data` the old generation must not go.
-      if (step.do === 'place' && step.essential) break
       if (step.do === 'place') failed.add(step.path)
       continue
     }
@@ -121,9 +119,10 @@ async function carryOut(
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
+    const wasLink = nodeAt(target.opened.tree, path)?.kind === 'link'
     const exchanged = await onTarget(shown, publish(built, parent, name, work))
     placed.set(path, built.placed)
-    return exchanged || step.essential || step.node.kind === 'link'
+    return exchanged || wasLink || step.node.kind === 'link'
   }
   return false
 }

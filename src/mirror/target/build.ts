@@ -22,8 +22,7 @@ export async function buildAll(steps: readonly Step[], target: Target, work: Sta
     // The link `..data` is made where the kubelet makes it.
     if (step.do !== 'place' || isData(step)) continue
     try {
-      const building = { work, from: step.essential ? target : undefined }
-      ready.set(step, await build(step.node, `${target.shown}/${step.path}`, building))
+      ready.set(step, await build(step.node, `${target.shown}/${step.path}`, { work, from: target }))
     } catch (error) {
       if (!(error instanceof InotifyError || error instanceof Displaced)) throw error
       ready.set(step, error)

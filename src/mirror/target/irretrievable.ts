@@ -1,7 +1,7 @@
 import { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
 import type { Contribution } from '../plan/merge.ts'
-import { isEssential, type Step } from '../plan/plan.ts'
+import type { Step } from '../plan/plan.ts'
 
 /** Names that are told; there may be any number. */
 const TOLD = 5
@@ -12,19 +12,20 @@ const TOLD = 5
  *
  * @param steps what has to be placed, and cannot be
  * @param hasKeys whether all the keys of a source can be had
+ * @param keepsOthersBack whether the keys of the other sources wait
  */
 export function irretrievable(
   target: string,
   steps: readonly Step[],
   contributions: readonly Contribution[],
   hasKeys: (contribution: Contribution) => boolean,
+  keepsOthersBack: boolean,
 ): InotifyError | undefined {
-  const keepsOthersBack = steps.some(isEssential)
   const names = new Set<string>()
   const sources = new Set<string>()
   for (const contribution of contributions) {
     const { source, entries } = contribution
-    if (keepsOthersBack && !hasKeys(contribution)) {
+    if (!hasKeys(contribution)) {
       names.add('keys')
       sources.add(source)
     }

@@ -5,7 +5,7 @@ import { changedNames } from '../plan/changed.ts'
 import { currentGeneration } from '../plan/generation.ts'
 import { adopted, withoutClaimed } from '../plan/last_good.ts'
 import { type Contribution, merge } from '../plan/merge.ts'
-import { isApart, isEssential, plan, type Step, safeWithout } from '../plan/plan.ts'
+import { plan, type Step, safeWithout } from '../plan/plan.ts'
 import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { Replaced } from '../source/errors.ts'
 import { apply } from './apply.ts'
@@ -201,17 +201,17 @@ export class Publisher {
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
     const ready = new Set(steps.filter((step) => this.#isAtHand(step)))
     const lacking = steps.filter((step) => !ready.has(step))
-    const isKeptBack = lacking.some(isEssential)
+    const isKeptBack = lacking.some(({ path }) => path === currentGeneration(tree)?.name)
     if (lacking.length === 0) {
       this.#heard.clear()
     } else {
       this.#heard.add(source)
       this.#defer(source)
       const isLasting = this.#deferrals > MOST_DEFERRALS
-      const stuck = isLasting ? this.#stuck(lacking, contributions) : undefined
+      const stuck = isLasting ? this.#stuck(lacking, contributions, isKeptBack) : undefined
       if (stuck !== undefined) failures.push(stuck)
       if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
-      steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
+      steps = [...ready]
     }
     const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
     const before = copyTree(target.opened.tree)
@@ -241,7 +241,7 @@ export class Publisher {
     return {
       changed,
       failures: [...failures, ...applied.failures],
-      isDeferred: isKeptBack || isPutOff || applied.isDisplaced,
+      isDeferred: lacking.length > 0 || isPutOff || applied.isDisplaced,
     }
   }
 
@@ -254,23 +254,26 @@ export class Publisher {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
-  #stuck(lacking: readonly Step[], contributions: readonly Contribution[]): InotifyError | undefined {
+  #stuck(
+    lacking: readonly Step[],
+    contributions: readonly Contribution[],
+    isKeptBack: boolean,
+  ): InotifyError | undefined {
     // Entries that others can give were removed since they were asked for.
     const heard = contributions.filter(({ isLastGood }, source) => this.#heard.has(source) && isLastGood)
     const hasKeys = ({ generation }: Contribution) =>
-      generation === undefined || this.#isNodeAtHand(generation.tree, true)
-    return irretrievable(this.#target.shown, lacking, heard, hasKeys)
+      !isKeptBack || generation === undefined || this.#isNodeAtHand(generation.tree)
+    return irretrievable(this.#target.shown, lacking, heard, hasKeys, isKeptBack)
   }
 
   /** Returns true if the content of a step is there. */
   #isAtHand(step: Step): boolean {
-    return step.do !== 'place' || this.#isNodeAtHand(step.node, step.essential)
+    return step.do !== 'place' || this.#isNodeAtHand(step.node)
   }
 
-  #isNodeAtHand(node: TargetNode, isOfGeneration: boolean): boolean {
+  #isNodeAtHand(node: TargetNode): boolean {
     const { tree, staging } = this.#target.opened
-    const from = isOfGeneration ? currentGeneration(tree)?.tree : undefined
-    return isAtHand(node, (each) => staging.has(each), from)
+    return isAtHand(node, (each) => staging.has(each), currentGeneration(tree)?.tree)
   }
 
   /** The files that are kept for another pass. */
@@ -311,14 +314,9 @@ function withBuilt(
   return made
 }
 
-/**
- * Returns the steps that are possible if new names cannot be noted down, since the target is full: all others, which may make room.
- * Nothing must lead to a generation that is not placed.
- */
+/** Returns the steps that are possible if new names cannot be noted down, since the target is full: all others, which may make room. */
 function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
-  const isPossible = (step: Step) => made.has(step.path.split('/')[0] ?? '')
-  if (steps.some((step) => isEssential(step) && !isPossible(step))) return []
-  return steps.filter(isPossible)
+  return steps.filter((step) => made.has(step.path.split('/')[0] ?? ''))
 }
 
 /** The tree of the target is changed step by step; its leaves are not. */
