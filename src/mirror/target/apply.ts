@@ -119,7 +119,7 @@ async function carryOut(
     return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
-    const wasLink = nodeAt(target.opened.tree, path)?.kind === 'link'
+    const wasLink = nodeAt(tree, path)?.kind === 'link'
     const exchanged = await onTarget(shown, publish(built, parent, name, work))
     placed.set(path, built.placed)
     return exchanged || wasLink || step.node.kind === 'link'
