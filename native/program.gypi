@@ -1,4 +1,4 @@
-# What the programs beside the addon have in common.
+# The common settings of the programs beside the addon.
 {
   'type': 'executable',
   'include_dirs': ['.'],

@@ -14,7 +14,7 @@ mount -t virtiofs -o ro host /host
 mount -t proc none /host/proc
 mount -t sysfs none /host/sys
 mount -t devtmpfs none /host/dev
-# Where `inotify-bridge run` may make files.
+# `inotify-bridge run` may make files here.
 mkdir /host/dev/shm
 mount -t tmpfs none /host/dev/shm
 mount -t tmpfs none /host/mnt
