@@ -1,4 +1,4 @@
-// What people have below a source and change as a whole: an AtomicWriter volume, git-sync's worktrees, a certificate by a link.
+// Rotates sets below a source that change as a whole: an AtomicWriter volume, git-sync's worktrees, a certificate by a link.
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
