@@ -79,7 +79,7 @@ describe.skipIf(obstacle !== '')(`run cannot serve${obstacle && ` (${obstacle})`
     expect(await tried.end()).toBe(0)
     // With the rights that it takes.
     expect(tried.lines).toEqual(['0'])
-    // Whoever it is of needs none.
+    // The owner of the program takes no rights by it.
     expect(await served([], taking).end()).toBe(0)
   })
 
