@@ -33,7 +33,7 @@ class StatOnly {
 
   Statx facts_;
   Cache cache_;
-  // By when it had been seen like this.
+  // The time since when the directory has had these facts.
   uint64_t since_;
   // 0: it has not.
   uint64_t listed_;

@@ -52,7 +52,7 @@ async function secret() {
   return { source, target }
 }
 
-/** How a source can lack something from the first pass on; `wanting` is what is said of it. */
+/** Ways in which a source lacks something from the first pass on; `wanting` matches the report. */
 const INCOMPLETE = {
   'a key that may not be read': { make: secret, wanting: /\.\.data\/tls\.key: EACCES: permission denied/ },
   'a ..data that leads nowhere': {

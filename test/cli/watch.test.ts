@@ -191,7 +191,7 @@ describe('a slow reader', () => {
   })
 })
 
-/** How many bytes the process has written. */
+/** Returns the number of bytes that the process has written. */
 function written(pid: number): number {
   const [, bytes = '0'] = /^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8')) ?? []
   return Number(bytes)

@@ -173,7 +173,7 @@ test('nobody can claim that a mirror is running: not by a text, and not by a loc
   onTestFinished(() => void holder.kill())
   await once(holder.stdout, 'data')
   const first = await start()
-  // Nor can the lock of one that runs be taken from others.
+  // Others cannot take the lock of a running mirror either.
   const [own = ''] = readdirSync(target).filter(
     (name) => name.startsWith('.inotify-bridge-') && name !== FORGED,
   )
@@ -282,7 +282,7 @@ describe.skipIf(!isRoot)(
           const stat = lstatSync(found)
           return `${(stat.mode & 0o7777).toString(8)} of ${stat.uid}: ${readdirSync(found).join()}`
         },
-        /** How often it was in time. */
+        /** Returns how often the exchange was in time. */
         async end() {
           program.stdin.end()
           return Number(String((await once(program.stdout, 'data'))[0]))

@@ -47,7 +47,7 @@ async function swap(link: string, to: string): Promise<void> {
   if (old !== undefined) await rm(join(dirname(link), old), { recursive: true })
 }
 
-/** How each version is published, and where readers find it. */
+/** Ways to publish a version, and the name under which readers find it. */
 const LAYOUTS = [
   {
     what: 'a rotation of certificates, whose file is given its mode last',

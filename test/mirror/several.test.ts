@@ -190,7 +190,7 @@ test('the others do not wait in a new target for one that is lost', async () => 
   await atomicWrite(b, { of_b: '2' })
   await mirror.refresh()
   expect(await read('of_b')).toBe('2')
-  // Nor where somebody clears away the mirror's own directory: what there is of the one that is lost stays then.
+  // The same holds when somebody clears away the mirror's own directory: the entries of the lost source stay then.
   await rename(`${a}.away`, a)
   await mirror.refresh()
   await rename(a, `${a}.away`)

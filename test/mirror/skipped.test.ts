@@ -1,4 +1,4 @@
-// How much a source can have said, and held in memory, by what is not mirrored.
+// Limits of the reports and the memory that a source can cause by entries that are not mirrored.
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'

@@ -42,7 +42,7 @@ function listen(directory: string): () => Promise<string[]> {
   mkdirSync(aside)
   inotify.add(aside, IN_CREATE)
   return async () => {
-    // Behind all that there was.
+    // The event of this file comes behind all others.
     const seen = new Promise<void>((resolve) => {
       last = resolve
     })

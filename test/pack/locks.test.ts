@@ -1,4 +1,4 @@
-// Names by a digest what npm ci is to install, whatever server hands it out.
+// Locks name each package by its digest, so that any server may hand the package out.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -114,7 +114,7 @@ test.runIf(isLong)(
     const filter = (path: string) => isNotInstalled(path) && !made.test(relative(ROOT, path))
     cpSync(ROOT, copy, { recursive: true, filter })
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    // As where `npm ci --prefix examples` has run.
+    // Looks like a clone in which `npm ci --prefix examples` has run.
     mkdirSync(join(copy, 'examples/node_modules/next'), { recursive: true })
     writeFileSync(join(copy, 'examples/node_modules/next/index.js'), '')
     // CI's compilers remember what they have made: this one must compile anew.

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 interface Circumstances {
   packageRoot?: string
   entry?: string
-  /** How many descriptors. */
+  /** The limit of open descriptors. */
   limit?: string
   /** Options of Node. */
   flags?: readonly string[]

@@ -121,7 +121,7 @@ test.skipIf(!isBuilt)(
   },
 )
 
-/** How many names there are that are gone when all is done, by what is at work there. */
+/** Counts the names that are gone when all is done, by the function that makes them. */
 function leftIn(home: string): Record<'replace' | 'move' | 'link' | 'publish', number> {
   const surplus = (directory: string) => readdirSync(join(home, directory)).length - 1
   const versions = readdirSync(join(home, 'published')).filter((name) => /^\.\.\d/.test(name))

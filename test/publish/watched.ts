@@ -6,9 +6,9 @@ const READING = IN_ACCESS | IN_OPEN | IN_CLOSE_NOWRITE
 
 /** The events of a directory: 'IN_MOVED_TO name', a line each. */
 export interface Watched {
-  /** Since the last time that it was asked. */
+  /** Returns the events since the last call. */
   events(): Promise<string[]>
-  /** Those of one name alone. */
+  /** Returns those of one name alone. */
   eventsOf(name: string): Promise<string[]>
 }
 

@@ -8,13 +8,13 @@ import { possibilities } from './judge.mjs'
 /** @typedef {import('./session.mjs').Options} Options */
 
 export class Expectations {
-  /** Those that are mirrored, in their order. @type {readonly Source[]} */
+  /** The mirrored sources, in their order. @type {readonly Source[]} */
   sources
   #options
   #isSole
   /** The offers that the target may show of each source while the source is beyond the limits or lost. @type {Map<Source, Offer[]>} */
   #shown = new Map()
-  /** Those of which it is not sure that the mirror has had a version. @type {Set<Source>} */
+  /** Sources of which the mirror may not have had a version yet. @type {Set<Source>} */
   #unheard = new Set()
   /** True if two sources have had an entry of one name since all sources were there. A source that lacks the entry since may be lost by now. */
   #isContested = false

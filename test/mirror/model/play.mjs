@@ -54,7 +54,7 @@ class Game {
   #session
   /** @type {Options} */
   #options = { interval: 5, quiet: 0, limits: { files: 0, bytes: 0 }, overLimit: undefined }
-  /** Those of the mirror that ran last. @type {Expectations | undefined} */
+  /** The expectations of the last mirror. @type {Expectations | undefined} */
   #expected
   #isWatching = false
   /** Since the last quiet moment. */

@@ -10,7 +10,7 @@ import { Writer } from './writer.mjs'
 /** @typedef {import('./random.mjs').Choice} Choice */
 /** @typedef {import('./writer.mjs').Allowed} Allowed */
 
-/** How often within moments: a pass meets them in the midst. */
+/** Numbers of swaps within moments, so that a pass meets them in the midst. */
 const SWAPS = [1, 1, 2, 4]
 
 export class Rotations {
