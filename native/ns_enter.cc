@@ -43,7 +43,7 @@ constexpr unsigned kFromEmptyPath = 4, kToEmptyPath = 0x40;
 constexpr long kMoveMount = 429, kFsopen = 430, kFsconfig = 431, kFsmount = 432;
 
 void Tell(const Text& line) {
-  // Whoever started this may be gone: then there is nobody to tell, and the next read says so.
+  // The parent may be gone. The next read finds that out.
   Retry([&] { return syscall(SYS_write, kParent, line.text(), line.length()); });
 }
 
@@ -123,7 +123,7 @@ bool Resemble(int filesystem, const struct statx& covered, const Ids& ids) {
   const bool foreign_group = !ids.all_groups && covered.stx_gid != getegid();
   const uid_t owner = foreign_user ? geteuid() : covered.stx_uid;
   unsigned mode = covered.stx_mode & 07777;
-  // Whoever started this writes there, as this user. As the owner it could take that right at any time.
+  // The parent writes there as this user. As the owner it could take that right at any time.
   if (owner == geteuid()) mode |= 0700;
   // The setgid bit would make what is put there belong to a group that it does not belong to in what is
   // covered.

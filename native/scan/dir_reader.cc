@@ -213,7 +213,7 @@ bool DirReader::GoTo(int directory) {
 // The thread goes on, and where it has gone to would be busy (umount(2)) for as long. The root is that in any
 // case.
 DirReader::~DirReader() {
-  // Whoever cannot go there reaches no path at all.
+  // A thread that cannot go to the root reaches no path at all: ignores the error.
   [[maybe_unused]] int error = unshared_ ? chdir("/") : 0;
 }
 

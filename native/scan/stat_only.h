@@ -28,12 +28,12 @@ class StatOnly {
   // Two ticks of the coarsest clock that times have (ext4's with inodes of 128 bytes: a second). Changes of
   // one tick look alike: none comes with the times that were seen so long before the listing.
   static constexpr uint64_t kSettled = 2000000000;
-  // Nobody is to edit a generation in place. Who does is found out.
+  // Publishers do not edit a generation in place. A listing every 10 s (in ns) finds such edits all the same.
   static constexpr uint64_t kThorough = 10000000000;
 
   Statx facts_;
   Cache cache_;
-  // By when it had been seen like this.
+  // The time since when the directory has had these facts.
   uint64_t since_;
   // 0: it has not.
   uint64_t listed_;

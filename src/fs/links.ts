@@ -66,7 +66,7 @@ export class Links {
     }
   }
 
-  /** That at a path, and those below it. */
+  /** Ends the watches of the links at and below a path. */
   #remove(path: string): void {
     for (const [link, end] of this.#ends) {
       if (link !== path && !link.startsWith(`${path}/`)) continue

@@ -93,7 +93,7 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
 /** 'change' is of what a name holds, 'rename' of the name. null: events were lost; what differs then is told as well. */
 function* eventsOf(change: Change<Buffer>): Generator<[type: WatchEventType, path: Buffer | null]> {
   if (change.type === 'modify' || change.type === 'attrib') {
-    // That a writer is done fs.watch() does not tell. A poll has no mask.
+    // fs.watch() does not report that a writer is done. A poll has no mask.
     const mask = change.mask & ~inotify.IN_CLOSE_WRITE
     if (mask !== 0 || change.mask === 0) yield [typeOf(mask), change.path]
   } else if (change.type !== 'recovered') {

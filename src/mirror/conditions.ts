@@ -110,7 +110,7 @@ export class Conditions {
 
   /** The target has not answered for a while. */
   stall(source: number, target: string, time: string): void {
-    // Nobody listens before the first passes are over.
+    // The caller has no listeners before the first passes are over.
     if (!this.#hasListeners) return
     const hint = `it has not answered for ${time}, and nothing is mirrored until it does: best is a target on a tmpfs`
     this.fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path: target, hint }))

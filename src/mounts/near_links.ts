@@ -20,7 +20,7 @@ export function nearLinks(far: ReadLink): ReadLink {
     if (!isNear(entry)) return far(entry, path)
     const bytes = pathOf(entry)
     try {
-      // That it is none is an error, which takes longer than to ask before; but the path itself is one as a rule.
+      // Asks first, since readlink(2) fails on anything else, and errors are slow. The path itself is a symlink as a rule.
       if (entry !== path && !lstatSync(bytes).isSymbolicLink()) return undefined
       return keysOf(readlinkSync(bytes, 'buffer'))
     } catch {

@@ -86,7 +86,7 @@ export async function getEventsSince(dir: string, snapshot: string, opts?: Optio
   return new Events(watcher).add(batches.flat()).take()
 }
 
-/** Whoever names a directory that is not there would wait for it for ever. Rejects as opendir(3) fails. */
+/** Starts a watcher. Rejects as opendir(3) fails: a watcher would wait for ever for a directory that is not there. */
 async function open(dir: string, { ignore = [] }: Options = {}, since?: string): Promise<Watcher> {
   await (await opendir(dir)).close()
   const ignored = ignore.length > 0 && { ignore: await ignoreOf(resolve(dir), ignore) }

@@ -45,7 +45,7 @@ interface Place {
   readonly above: ReadonlySet<string>
 }
 
-/** What a walk is about. */
+/** The inputs of a walk. */
 interface Task {
   readonly calls: SyscallThread
   readonly paths: readonly string[]

@@ -27,7 +27,7 @@ for (const [n, args] of cases.entries()) {
   result.code = Number(process.exitCode)
   ;[stdout.write, stderr.write] = /** @type {[typeof stdout.write, typeof stderr.write]} */ (write)
   process.argv = argv
-  // What waits for those would be told of all of them.
+  // Removes the listeners of this run: those that stay would hear of signals and errors for each later run.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal)
   for (const stream of [stdout, stderr]) stream.removeAllListeners('error')
   results.push(result)

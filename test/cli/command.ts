@@ -5,7 +5,7 @@ import { expect, onTestFinished } from 'vitest'
 
 export const MAIN = join(import.meta.dirname, '../../dist/cli.js')
 
-/** What a mirror says on stderr that has nothing to say: on a busy machine that a look took long. */
+/** The stderr of a mirror without trouble: nothing, or on a busy machine warnings of slow looks. */
 export const NOTHING: string = expect.stringMatching(
   /^(inotify-bridge \w+: warning: looking at .* took .* s, longer than the interval\n|\{.*"INOTIFY_BRIDGE_SLOW_POLL".*\}\n)*$/,
 )
@@ -13,7 +13,7 @@ export const NOTHING: string = expect.stringMatching(
 interface RunOptions {
   environment?: NodeJS.ProcessEnv
   cwd?: string
-  /** What it reads on stdin; null: a stdin on which nothing comes, nor its end. */
+  /** Input on stdin; null: a stdin that stays open and gives nothing. */
   input?: string | null
 }
 
@@ -77,7 +77,7 @@ export class Program {
     await expect.poll(() => this[stream], { timeout: 60_000, interval: 5 }).toMatch(pattern)
   }
 
-  /** That the process is gone, though its output may not have been read. */
+  /** Waits until the process is gone, though its output may not have been read. */
   async exited(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
   }

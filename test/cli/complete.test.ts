@@ -1,4 +1,4 @@
-// That a target with less than a complete version of every source is not said to be ready: exit codes, --ready-file, --listen.
+// A target with less than a complete version of every source is not ready: exit codes, --ready-file, --listen.
 import {
   chmodSync,
   existsSync,
@@ -24,7 +24,7 @@ const FAST = ['mirror', '--interval', '20', '--quiet', '0']
 /** One pass, which is not said to have taken longer than the interval on a busy machine. */
 const ONCE = ['mirror', '--interval', '60000', '--quiet', '0', '--once']
 
-/** Who may not read what only its owner may: root is made another user. */
+/** Words in front of a command, to run as a user who may not read what only the owner may: root becomes another user. */
 const SOMEBODY = isRoot ? ['setpriv', ...AS_NOBODY] : []
 
 function asSomebody(args: readonly string[]): Program {
@@ -35,7 +35,7 @@ function asSomebody(args: readonly string[]): Program {
 /** Options with which a run tells whether it is ready in both ways. */
 const probed = (ready: string) => ['--json', '--ready-file', ready, '--listen', '127.0.0.1:0']
 
-/** What a probe of a run with those options is answered. */
+/** Returns the answer of a run with those options to a probe. */
 async function readiness(run: Program): Promise<[status: number, text: string]> {
   const url = String(run.objects.find(({ event }) => event === 'listening')?.url)
   const answer = await fetch(`${url}/readyz`)
@@ -52,7 +52,7 @@ async function secret() {
   return { source, target }
 }
 
-/** How a source can lack something from the first pass on; `wanting` is what is said of it. */
+/** Ways in which a source lacks something from the first pass on; `wanting` matches the report. */
 const INCOMPLETE = {
   'a key that may not be read': { make: secret, wanting: /\.\.data\/tls\.key: EACCES: permission denied/ },
   'a ..data that leads nowhere': {

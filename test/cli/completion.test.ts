@@ -69,7 +69,7 @@ describe.skipIf(!has('bash'))('bash (needs bash)', () => {
 test.skipIf(!has('zsh'))('zsh takes it, with each option (needs zsh)', async () => {
   const file = await scriptFor('zsh')
   expect(spawnSync('zsh', ['-n', file], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
-  // What _arguments is asked for stands for what it would show.
+  // A stub of _arguments prints its arguments: they stand for what zsh would show.
   const script = `compdef() { :; }; . "$1"; _arguments() { print -rl -- "$@"; }; words=(inotify-bridge "$2" ''); CURRENT=3; _inotify_bridge`
   for (const { name, command } of commands) {
     const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script, 'zsh', file, name], { encoding: 'utf8' })

@@ -35,7 +35,7 @@ describe.skipIf(!mayUnshare || !existsSync(MAIN))('without /dev/null (needs unsh
   })
 
   test('diagnose, where a process of its own is to look', () => {
-    // Where the mount table is not to be had, any mount may stop answering.
+    // Without a mount table, any mount may stop answering.
     const { status, stderr } = run(`${WITHOUT}; mount -t tmpfs none /proc`, 'diagnose', '/')
     expect([status, stderr]).toEqual([
       1,

@@ -108,7 +108,7 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
     ).toEqual([0, 0, 1, 1, 1, 1])
     expect(left.sort(), 'no scratch file stays').toEqual(['file', 'file', 'key'])
 
-    // What is said is what rename(2) does.
+    // The command says what rename(2) does.
     expect(errors).toEqual(['EXDEV', ''])
     expect(binds.move).toMatchObject({
       outcome: 'EXDEV',

@@ -34,7 +34,7 @@ async function diagnose(...args) {
   return { code, stdout, stderr, took: performance.now() - began }
 }
 
-/** What is said of each path, by its name. @param {string[]} flags @param {string[]} names */
+/** Diagnoses each path with --json. Returns the diagnoses by name. @param {string[]} flags @param {string[]} names */
 async function each(flags, ...names) {
   const { stdout, stderr } = await diagnose('--json', ...flags, ...names.map(at))
   const found = stdout

@@ -71,7 +71,7 @@ describe.skipIf(!mayUnshare)('the command is found as by execvp (needs unshare -
     return { first, second }
   }
 
-  /** What the command has said, or what the program. */
+  /** Runs the helper. Returns what the helper has written to its socket, or the command to stdout. */
   async function outcome(command: string[], environment: string[], cwd: string): Promise<string> {
     const argv = ['-rm', 'env', '-i', ...environment, findEnter(), scratch(), '1048576', '', ...command]
     const child = spawn('unshare', argv, { cwd, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })

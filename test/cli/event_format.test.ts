@@ -5,7 +5,7 @@ import { PLAIN, rowFormat } from '../../src/cli/watch/event_format.ts'
 const row = { watched: 'd/', name: 'f', events: 'CLOSE_WRITE,CLOSE', cookie: 0 }
 const hostile = { watched: 'd\x1b[2J/', name: 'a\nb\\\x9b\u202e', events: 'CREATE', cookie: 0 }
 
-// What inotifywait 3.22.6 prints, found by running it; inotifywait.test.ts runs it where it is installed.
+// Output of inotifywait 3.22.6, found by running it. inotifywait.test.ts runs it where it is installed.
 test.each([
   ['%w%f %e', 'd/f CLOSE_WRITE,CLOSE'],
   ['%:e|% e|%;e', 'CLOSE_WRITE:CLOSE|CLOSE_WRITE CLOSE|CLOSE_WRITE;CLOSE'],

@@ -147,7 +147,7 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
       ['no-such-program', 127, "'no-such-program' was not found"],
       [file, 126, `'${file}' cannot be executed`],
     ] as const) {
-      // Of a name that is in none of these: where one cannot be searched, execvp(3) says EACCES.
+      // All directories of PATH can be searched: with one that cannot, execvp(3) fails with EACCES.
       const environment = { PATH: '/usr/bin:/bin' }
       // So long that no pass is said to have taken longer.
       const flags = ['--interval', '60000']

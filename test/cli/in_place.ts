@@ -17,7 +17,7 @@ import { childrenOf } from './pid_namespace.ts'
 
 export const hasInotifywait = spawnSync('inotifywait', ['--help']).error === undefined
 
-/** Whether this user may open /dev/fuse, which is enough to mount in a namespace. */
+/** True if this user may open /dev/fuse, which is enough to mount in a namespace. */
 export const mayServeFuse = (() => {
   try {
     accessSync('/dev/fuse', constants.R_OK | constants.W_OK)
@@ -37,7 +37,7 @@ export const TELLS_SIGNALS = [
    console.log('up')`,
 ]
 
-/** Who runs the command: words in front of it. Each has a user and mount namespace of its own, in which a mount can be made. */
+/** Words in front of the command, by the user that they make. Each user can make a mount in a user and mount namespace of its own. */
 export const RIGHTS = {
   /** Has CAP_SYS_ADMIN in its namespace: a mount namespace can be had without a user namespace. */
   administrator: [],
@@ -47,7 +47,7 @@ export const RIGHTS = {
 
 /** A run of `mirror SOURCE --in-place`. */
 export class InPlaceRun extends Program {
-  /** What is over the source in the command's namespace, out here if in its own. */
+  /** Returns the types of the mounts over the source in the mount namespace of a process. */
   static mounts(pid: number, source: string): string[] {
     return readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
       .split('\n')
@@ -124,7 +124,7 @@ interface Wrap {
   remembered?: number | undefined
 }
 
-/** Whether any process is in a mount namespace, by what /proc/PID/ns/mnt shows. */
+/** Returns true if any process is in a mount namespace, by /proc/PID/ns/mnt. */
 export function isInhabited(namespace: string): boolean {
   return readdirSync('/proc').some((pid) => {
     try {

@@ -1,4 +1,4 @@
-// What a program has that the command starts: as if it had been started without the command.
+// A program that the command starts has the same as if started without the command.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

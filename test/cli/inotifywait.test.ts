@@ -18,10 +18,10 @@ import { Program, Run } from './command.ts'
 
 const isInstalled = spawnSync('inotifywait', ['--help']).error === undefined
 
-// What changes something. The rest of inotifywait's events is told by --raw alone.
+// Events that report changes. Only --raw reports the rest of inotifywait's events.
 const EVENTS = 'create,modify,attrib,close_write,moved_from,moved_to,delete'
 
-/** What inotifywait and the command print side by side, of the same operations in WORK/d. */
+/** Returns what inotifywait and the command print, side by side, of the same operations in WORK/d. */
 async function sideBySide(
   args: string[],
   operate: (directory: string) => void,

@@ -55,7 +55,7 @@ function neverRead(socket: Socket): void {
   socket.write(GET('/metrics').repeat(20_000))
 }
 
-/** What an honest client is answered, and before those who hold connections are let go of (a loaded machine takes its time). */
+/** Returns the status that an honest client gets before the server drops held connections (a loaded machine takes its time). */
 async function readiness(url: string): Promise<number> {
   return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) })).status
 }
@@ -155,7 +155,7 @@ test('of few descriptors most are kept for the work', () => {
 })
 
 test('who is silent, slow, or does not read is let go of within seconds', async () => {
-  // What the server has of each connection: a client that does not read does not see its end.
+  // Spies on the server's end of each connection: a client that does not read does not see the close.
   const add = vi.spyOn(Connections.prototype, 'add')
   onTestFinished(() => add.mockRestore())
   const { url } = await started()
@@ -183,7 +183,7 @@ test('who is silent, slow, or does not read is let go of within seconds', async 
 test('requests that are sent before there is an answer are not heaped up', async () => {
   const { url, asked } = await started()
   const socket = (await open(url)).resume()
-  // What was not read by then makes the kernel answer with a reset (ECONNRESET), or not, as it comes.
+  // The kernel may answer with a reset (ECONNRESET) if the server leaves requests unread.
   const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
   socket.write(GET('/metrics').repeat(20_000))
   await closed

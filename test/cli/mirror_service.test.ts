@@ -85,12 +85,12 @@ test('a --ready-file that somebody removes, or replaces, comes back with the nex
       spawnSync('mkdir', [ready])
     }
   }
-  // What cannot be replaced is said, once, and left alone until it can.
+  // The mirror reports once that it cannot replace the directory, and leaves the directory alone until it can.
   putDirectory()
   for (let n = 0; n < 3; n++) await pass()
   await run.until('stderr', /EISDIR.*\n/)
   expect(run.stderr.match(/EISDIR/g)).toHaveLength(1)
-  // Of each try there is a draft for a moment, and for no longer.
+  // Each try makes a draft, which stays for a moment only.
   await expect.poll(() => readdirSync(join(ready, '..')), PATIENCE).toEqual(['ready'])
   rmSync(ready, { recursive: true })
   await pass()
@@ -147,7 +147,7 @@ test('a --ready-file that cannot be made: one line, and nothing is mirrored', as
   expect(readdirSync(target)).toEqual([])
 })
 
-/** Where a run with `--listen` says that it listens. */
+/** Returns the URL at which a run with `--listen` says that it listens. */
 async function urlOf(run: Run): Promise<string> {
   await run.until('stdout', /"listening".*\n/)
   return String(run.objects[0]?.url)

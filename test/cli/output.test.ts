@@ -87,7 +87,7 @@ function terminal(columns: number) {
   return { written, stream: stream as unknown as WriteStream }
 }
 
-/** What is to be seen of text that goes back to the beginning of its line. */
+/** Returns what a terminal shows of text that goes back to the beginning of its line. */
 function visible(text: string): string {
   let [line, at] = ['', 0]
   for (const character of text) {

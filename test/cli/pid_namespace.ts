@@ -6,7 +6,7 @@ import { Program } from './command.ts'
 /** For unshare(1): a pid namespace, whose process 1 is what follows and goes with unshare itself. */
 export const AS_PROCESS_1 = ['-rpf', '--mount-proc', '--kill-child']
 
-/** Whether this user may make a user and pid namespace, and mount its /proc. */
+/** True if this user may make a user and pid namespace, and mount its /proc. */
 export const mayBeProcess1 = spawnSync('unshare', [...AS_PROCESS_1, 'true']).status === 0
 
 /** The children of a process, as this pid namespace numbers them. */

@@ -291,7 +291,7 @@ test.skipIf(spawnSync('flock', ['--version']).status !== 0)(
   },
 )
 
-/** Whether a thread is in wait_for_partner() of fs/pipe.c. */
+/** Returns true if a thread is in wait_for_partner() of fs/pipe.c. */
 function waitsForFifo(pid: number): boolean {
   return readdirSync(`/proc/${pid}/task`).some((task) =>
     readFileSync(`/proc/${pid}/task/${task}/wchan`, 'utf8').includes('wait_for_partner'),

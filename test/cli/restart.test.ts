@@ -1,4 +1,4 @@
-// What a command prints is seen, and one that goes on is started anew at each change.
+// Shows what a command prints, and starts a command that goes on anew at each change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -106,7 +106,7 @@ describe('--restart', () => {
       const run = new Run([...FAST, '--timeout', '1', '--restart', directory, '--', 'sh', '-c', script])
       for (const n of [1, 2, 3]) {
         await expect.poll(() => pids(run).length, PATIENCE).toBe(n)
-        // Of those that were before nothing is left when the next begins.
+        // All processes of earlier commands are gone when the next command begins.
         for (const pid of pids(run).slice(0, -1).flat()) expect(isAlive(pid)).toBe(false)
         for (const pid of pids(run).at(-1) ?? []) expect(isAlive(pid)).toBe(true)
         if (n < 3) writeFileSync(path, `change ${n}`)

@@ -281,7 +281,7 @@ describe('one line on stderr, and the exit code', () => {
       expect(rest).toEqual({ code, stdout: '' })
       expect(stderr).toContain(words)
       expect(stderr.trim().split('\n')).toHaveLength(1)
-      // Who runs a command has no functions, nor their options.
+      // The user of a command knows no functions, nor their options.
       expect(stderr).not.toMatch(/\w\(\)|options\./)
     },
   )

@@ -191,7 +191,7 @@ describe('a slow reader', () => {
   })
 })
 
-/** How many bytes the process has written. */
+/** Returns the number of bytes that the process has written. */
 function written(pid: number): number {
   const [, bytes = '0'] = /^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8')) ?? []
   return Number(bytes)
@@ -200,7 +200,7 @@ function written(pid: number): number {
 const canScript = spawnSync('script', ['--version']).error === undefined
 
 describe.runIf(canScript)('on a terminal (where script(1) is installed)', () => {
-  /** What comes to a terminal of 30 columns until it matches, from a `watch` of 2000 paths in which there are changes all the time. */
+  /** Returns the text on a terminal of 30 columns, until it matches, of a `watch` of 2000 paths that change all the time. */
   async function onTerminal(args: string, last: RegExp): Promise<string> {
     const work = scratch('/dev/shm')
     const names = Array.from({ length: 2000 }, (_, i) => join(work, String(i)))

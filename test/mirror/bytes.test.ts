@@ -37,7 +37,7 @@ function all(path: string, below: readonly string[] = []): Record<string, string
   return found
 }
 
-/** What the kubelet would do if keys could be no UTF-8, and version directories neither. */
+/** Swaps versions as the kubelet would if keys and version directories could have names that are no UTF-8. */
 async function swap(source: string, version: string, files: Record<string, string>): Promise<void> {
   await mkdir(at(source, version))
   for (const [key, text] of Object.entries(files)) {

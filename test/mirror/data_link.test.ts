@@ -1,4 +1,4 @@
-// What becomes of a source whose ..data leads on by other links, or to nothing.
+// Sources whose ..data leads on by other links, or to nothing.
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { mkdir, readlink, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What happens to a mirror, and what it must stand: being killed, a full target, a source that is changed under its hands.
+// Faults that a mirror must stand: being killed, a full target, a source that changes during a pass.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -1,4 +1,4 @@
-// What somebody else has laid into a target that others may write is not believed: a mirror of root's would remove what it names.
+// Forged entries in a target that others may write. A mirror of root's that believed them would remove what they name.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, lstatSync, readdirSync, statSync, utimesSync } from 'node:fs'
@@ -173,7 +173,7 @@ test('nobody can claim that a mirror is running: not by a text, and not by a loc
   onTestFinished(() => void holder.kill())
   await once(holder.stdout, 'data')
   const first = await start()
-  // Nor can the lock of one that runs be taken from others.
+  // Others cannot take the lock of a running mirror either.
   const [own = ''] = readdirSync(target).filter(
     (name) => name.startsWith('.inotify-bridge-') && name !== FORGED,
   )
@@ -274,7 +274,7 @@ describe.skipIf(!isRoot)(
           await lchown(join(path, 'sub'), uid, uid)
           privates.push(statSync(join(path, 'sub')).ino)
         },
-        /** What the directory has become, wherever it is now. */
+        /** Describes the private directory laid last, wherever it is now. */
         find() {
           const all = readdirSync(path).map((name) => join(path, name))
           const found = all.find((each) => lstatSync(each).ino === privates.at(-1))
@@ -282,7 +282,7 @@ describe.skipIf(!isRoot)(
           const stat = lstatSync(found)
           return `${(stat.mode & 0o7777).toString(8)} of ${stat.uid}: ${readdirSync(found).join()}`
         },
-        /** How often it was in time. */
+        /** Returns how often the exchange was in time. */
         async end() {
           program.stdin.end()
           return Number(String((await once(program.stdout, 'data'))[0]))
@@ -330,7 +330,7 @@ describe.skipIf(!isRoot)(
   },
 )
 
-/** What has come into directories that nobody has laid into the target. */
+/** Lists the entries of directories in the target that belong to the user nobody. */
 function theirs(target: string): string[] {
   const paths = readdirSync(target).map((name) => join(target, name))
   return paths.flatMap((path) => (lstatSync(path).uid === NOBODY ? readdirSync(path) : []))

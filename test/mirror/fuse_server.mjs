@@ -36,7 +36,7 @@ const { O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants
 const O_PATH = 0o10000000
 
 /**
- * What the kernel has a number for. The descriptor keeps showing the inode when the name has gone to another.
+ * An inode that the kernel has a number for. The descriptor keeps showing the inode when the name has gone to another.
  *
  * @typedef {{ fd: number, name: string, key: string, link: string, lookups: bigint }} Node
  */

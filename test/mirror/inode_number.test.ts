@@ -26,7 +26,7 @@ test('a directory that was made later is another one, whatever its number', () =
     ])
     expect(placed.verify(made), moment).toBe(true)
   }
-  // Of a file system that does not say when there is only the number.
+  // A file system without birth times (0) leaves only the number to compare.
   expect(placed.verify(directoryMadeAt(0n))).toBe(true)
 })
 
@@ -38,7 +38,7 @@ test('a directory of the number that the removed one had goes with all in it', a
   const mirror = await begin(source, target)
   const at = join(target, 'd')
   const { ino, birthtimeNs } = await stat(at, { bigint: true })
-  // Of two that were made within a tick of the file system's clock nothing tells which is which.
+  // Two directories made within a tick of the file system's clock look alike: waits for the next tick.
   for (let now = birthtimeNs, n = 0; now === birthtimeNs; n++) {
     await writeFile(join(target, `tick${n}`), '')
     now = (await stat(join(target, `tick${n}`), { bigint: true })).birthtimeNs

@@ -37,7 +37,6 @@ test('close() removes what the mirror made, and only that', async () => {
   expect(await readdir(target)).toEqual(['theirs'])
 })
 
-/** What a target has but for the mirror's own note of it. */
 test('close({ keep }) leaves the content and a note of it; the next mirror takes it over', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { a: '1', b: '1' })
@@ -211,7 +210,7 @@ test('a target on a disk is warned of', async () => {
   await started.close()
 })
 
-/** What is said of slow looks from now on. */
+/** Collects the warnings of slow looks from now on. */
 function saidSlow(): string[] {
   const messages: string[] = []
   const listen = ({ code, message }: NodeJS.ErrnoException) => {

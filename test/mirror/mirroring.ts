@@ -6,7 +6,7 @@ import type { MirrorOptions } from '../../src/mirror/options.ts'
 
 const built = join(import.meta.dirname, '../../dist/index.js')
 
-/** Whether {@link mirroring} can be used. */
+/** True if dist is there, which {@link mirroring} needs. */
 export const isBuilt = existsSync(built)
 
 /** A process that mirrors; it prints a line when the first pass is over. */

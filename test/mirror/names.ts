@@ -1,10 +1,10 @@
-// What is in a target: what a mirror shows there, and what is the mirror's own.
+// Lists a target: the names that a mirror shows there, and the mirror's own.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const OWN = '.inotify-bridge-'
 
-/** What consumers see: all names but that of the mirror's own directory. */
+/** Returns the names that consumers see: all but that of the mirror's own directory. */
 export async function shownIn(target: string): Promise<string[]> {
   return (await readdir(target)).filter((name) => !name.startsWith(OWN)).sort()
 }

@@ -1,4 +1,4 @@
-// What the target shows of a source beyond the limits, and that nothing which is said to be skipped is among it.
+// The target of a source beyond the limits shows nothing that the mirror reports as skipped.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
@@ -128,7 +128,7 @@ test('nor is one of a source that has become too large for links, however deep i
   fill(source)
   await mirror.refresh()
   expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
-  // Whether it was among those that were looked at or not.
+  // The links go, also of files that the pass has not looked at.
   expect(reachable(target)).toEqual({ way: 'd' })
 })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 
-/** What a program says, as JSON, that node runs in a mount namespace of its own, and in a user namespace. */
+/** Runs a program of node in a user and mount namespace of its own. Returns what the program prints, as JSON. */
 export function playedBy<T>(program: string, ...args: readonly string[]): Promise<T> {
   return played('-rm', program, args)
 }

@@ -19,7 +19,7 @@ function kept(had: Sketch, next: Sketch, wanting: string[], nowhere: string[] = 
   return keepReached(tree(had), tree(next), [{ wanting: new Set(wanting), nowhere: new Set(nowhere) }])
 }
 
-/** Of each layout the old version, the new one, what is wanting of that, and a name of which readers have both. */
+/** Each layout: the old version, the whole new one, the new one as far as it is there, the path that is wanting, and a name in both. */
 const LAYOUTS: Record<string, { had: Sketch; whole: Sketch; next: Sketch; wanting: string; name: string }> = {
   'a link to a file': {
     had: { l: 'f1', f1: one },

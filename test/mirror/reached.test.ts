@@ -47,7 +47,7 @@ async function swap(link: string, to: string): Promise<void> {
   if (old !== undefined) await rm(join(dirname(link), old), { recursive: true })
 }
 
-/** How each version is published, and where readers find it. */
+/** Ways to publish a version, and the name under which readers find it. */
 const LAYOUTS = [
   {
     what: 'a rotation of certificates, whose file is given its mode last',
@@ -125,7 +125,7 @@ test('a link to a log that is written to all the time leads to the last good one
   expect(await readFile(join(target, 'log'), 'utf8')).toMatch(/^two\n/)
 })
 
-// What does not fit, its bytes or its inodes, in a target of so much.
+// The new version does not fit, by its bytes or its inodes, into a target of this size.
 for (const { options, bytes, files } of [
   { options: 'size=128k', bytes: 90_000, files: 1 },
   { options: 'size=1m,nr_inodes=60', bytes: 10, files: 30 },

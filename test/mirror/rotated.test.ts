@@ -34,7 +34,7 @@ async function rotating(source: string, links: readonly string[], pause: number)
 }
 
 test.each([
-  // What is rotated more often than a file has to hold still is hardly ever complete.
+  // A link that is rotated more often than a file has to hold still is hardly ever complete.
   { links: ['cert'], pause: 3, least: 0 },
   { links: ['cert'], pause: 60, least: 1 },
   { links: ['cert', 'cert~link', 'a'], pause: 60, least: 1 },

@@ -40,7 +40,7 @@ function before(kind: 'file' | 'directory', name: string, n: number, meanwhile: 
     most?: number,
   ): Promise<never> {
     if (entry === name && ++opened === n) meanwhile()
-    // What it resolves to is of the kind that was asked for.
+    // The original resolves to the kind that was asked for.
     return (await original.call(this, entry, most)) as never
   })
   onTestFinished(() => spy.mockRestore())
@@ -178,7 +178,7 @@ test('until it is published nobody else can open a copy, whatever the umask', as
   await writeFile(join(source, 'key'), 'secret')
   await chmod(join(source, 'key'), 0o640)
   await mirror.refresh()
-  // What is asked for at once is seen in between; then the names are noted down, before the rename.
+  // The mirror asks for write and chmod at once, so looks fall in between. It writes down the names later, before the rename.
   expect(seen[0]).toBe('600 in 700')
   expect(seen.toSorted()).toEqual(seen)
   expect(new Set(seen)).toEqual(new Set(['600 in 700', '640 in 700']))
@@ -299,7 +299,7 @@ test('links lead out of the target by no way', async () => {
     first: ['second', 'second'],
     second: [outside, undefined],
     through: ['second/key', 'second/key'],
-    // Where `sub/deep` may become a link itself, and `..` of it anything.
+    // A link could replace `sub/deep`, and `..` would then lead anywhere.
     behind: ['sub/deep/../../file', undefined],
   } as const
   for (const [name, [to]] of Object.entries(links)) await symlink(to, join(source, name))

@@ -27,7 +27,7 @@ function twoSources() {
     return started
   }
   const read = (name: string) => readFile(join(target, name), 'utf8')
-  /** What consumers see, and no mark of {@link eventsSoFar}'s. */
+  /** Returns the names that consumers see, without the marks of {@link eventsSoFar}. */
   const names = () =>
     readdirSync(target)
       .filter((name) => !/^(\.inotify-bridge|mark)-/.test(name))
@@ -183,14 +183,14 @@ test('the others do not wait in a new target for one that is lost', async () => 
   await mirror.refresh()
   await rename(target, `${target}.away`)
   onTestFinished(() => rm(`${target}.away`, { recursive: true }))
-  // What had waited for the one that is lost is told of in passes that nobody has asked for.
+  // The mirror shows what had waited for the lost source in passes of its own.
   await mirror.refresh()
   await vi.waitFor(async () => expect(await read('of_b')).toBe('1'), { timeout: 60_000 })
   expect(mirror.state).toBe('source-lost')
   await atomicWrite(b, { of_b: '2' })
   await mirror.refresh()
   expect(await read('of_b')).toBe('2')
-  // Nor where somebody clears away the mirror's own directory: what there is of the one that is lost stays then.
+  // The same holds when somebody clears away the mirror's own directory: the entries of the lost source stay then.
   await rename(`${a}.away`, a)
   await mirror.refresh()
   await rename(a, `${a}.away`)

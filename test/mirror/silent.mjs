@@ -43,7 +43,7 @@ function mountOverlay() {
   process.exit()
 }
 
-/** What is said about the mount. */
+/** Returns the diagnosis of the mount, and the coverage of a watcher there. */
 async function recognise() {
   const { mount, local, remote, backend } = await diagnose(front)
   const watcher = watch(front)

@@ -85,7 +85,7 @@ class Setting {
     await this.mirror?.refresh()
   }
 
-  /** What the target has but the mirror's own. */
+  /** The names in the target, but the mirror's own. */
   get names() {
     if (!fs.existsSync(this.target)) return []
     return fs.readdirSync(this.target).filter((name) => !name.startsWith('.'))
@@ -100,8 +100,8 @@ class Setting {
 }
 
 /**
- * What is done to the target, the errors that say so, and whether what a held source cannot give again is asked of it all the same: at a
- * target that is another it begins with nothing.
+ * A change to the target, and the errors that report the change. `isAsked`: ENODATA follows, since the pass needs what a held source cannot
+ * give again. A target that is another begins with nothing.
  *
  * @typedef {{ move: (target: string) => void, errors: string[], isAsked?: boolean }} Move
  */

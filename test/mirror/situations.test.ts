@@ -1,6 +1,6 @@
-// What each of them is told apart in other tests, in every setting: on a mount that delivers nothing as well as in a plain directory, of one
-// and of three sources, what is over the limits linked and held. All of a kind are played by one process, situations.mjs, in a mount
-// namespace; it uses dist.
+// Tries each situation in every setting: on a mount that delivers nothing and in a plain directory, with one source and three, and with
+// sources over the limits linked and held. Other tests try each alone. One process, situations.mjs, plays all of a kind in a mount
+// namespace; the process uses dist.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 import type { TargetFile, TargetNode, TargetTree } from '../../src/mirror/plan/tree.ts'
 import type { StatKey } from '../../src/mounts/syscalls/stat_watch.ts'
 
-/** What every node of a sketch has. */
+/** The stat of every node of a sketch. */
 export const KEY: StatKey = {
   ino: 1n,
   mode: 0o100644n,

@@ -1,4 +1,4 @@
-// How much a source can have said, and held in memory, by what is not mirrored.
+// Limits of the reports and the memory that a source can cause by entries that are not mirrored.
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -66,7 +66,7 @@ test('no more names are held than a source may have, however many levels it has'
   })
   onTestFinished(() => spy.mockRestore())
   await mirror.refresh()
-  // What is asked behind that is whether there is a ..data by now.
+  // Later calls look for a ..data in the source.
   expect(asked.slice(0, 4)).toEqual([0, 4, 8, 12].map((listed) => MAX_ENTRIES + 1 - listed))
   expect(await readdir(join(target, 'a/b/c'))).toEqual(['x', 'y', 'z'])
 })

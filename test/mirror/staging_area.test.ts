@@ -1,4 +1,4 @@
-// What several sources' passes have staged, and one of them takes from another.
+// Files that the passes of several sources have staged, and that one source takes from another.
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'

@@ -81,7 +81,7 @@ async function stop() {
 const scenarios = {
   async resumed() {
     const { seen, turn, end } = await elsewhere()
-    // What is compiled and collected at first is no stall.
+    // Compiles and collects garbage first, so that neither counts as a stall.
     for (let n = 0; n < 3; n++) await turn()
     Object.assign(seen, { mirrored: 0, watched: 0, pool: 0, turns: 3 })
     // Roots that are files, more of them than libuv's pool has threads.

@@ -50,8 +50,8 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unsha
     console.log(
       `  ${turns} turns; ms at most: ${JSON.stringify(figures, (_, value) => (typeof value === 'number' ? Math.round(value) : value))}`,
     )
-    // Who waits for the server waits for as long as it is stopped. How much less it is, test/guest asserts beside a thread that does
-    // nothing: on a shared machine that one has stalls as well.
+    // A call to the server waits for as long as the server is stopped. test/guest asserts how much shorter the stalls are, beside a thread
+    // that does nothing: on a shared machine that thread has stalls as well.
     expect(stall, "the event loop's longest stall").toBeLessThan(STOPPED / 2)
     expect(pool, "reading by libuv's pool").toBeLessThan(STOPPED / 2)
     expect(watched, 'a watch()').toBeLessThan(STOPPED / 2)

@@ -1,4 +1,4 @@
-// What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
+// A mirror knows what the last run has made, however that run ended: nothing stays behind, whatever is mirrored next.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, statSync } from 'node:fs'

@@ -80,7 +80,7 @@ describe('the target itself', () => {
     const { errors, states } = said(mirror)
     for (let n = 0; n < REMOVALS; n++) {
       const passes = Promise.all([mirror.refresh(), mirror.refresh()])
-      // What is put there meanwhile is removed as well.
+      // rm() also removes entries that the passes put there meanwhile.
       await rm(target, { recursive: true, force: true, maxRetries: 100, retryDelay: 1 })
       await passes
     }

@@ -218,9 +218,9 @@ test('keys that a held source cannot give again are said to be missing', async (
     expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
   })
   expect(errors[0]?.message).toContain(other)
-  // What is no key does not wait for them.
+  // Entries that are no keys do not wait for the missing keys.
   await writeFile(join(flat, 'file'), '2')
-  // But for a directory from which a link leads to one of them.
+  // A directory with a link to one of the missing keys does.
   await mkdir(join(flat, 'd'))
   await symlink('../..data/new', join(flat, 'd/new'))
   await atomicWrite(source, { a: '2', new: '2' })

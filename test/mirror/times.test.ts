@@ -22,7 +22,7 @@ interface Played {
   results: Array<{ layout: string; isOneTick: boolean; took: [number, number] }>
 }
 
-/** What was late, and of which layouts no two changes were of one tick. */
+/** Asserts that no change was late, and that each layout had two changes within one tick. */
 function judge({ skip }: TestContext, { unable, results }: Played, hasTicks: boolean): void {
   if (unable !== undefined) skip(`cannot be mounted here: ${unable}`)
   expect(results.filter(({ took }) => Math.max(...took) >= SOON)).toEqual([])

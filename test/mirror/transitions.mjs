@@ -113,7 +113,7 @@ async function play({ read, layouts, content = (n) => n, shown = content, overLi
   for (let n = 1; n <= Number(rounds); n++) {
     const removeOld = lay(join(back, 'changes'), layout(n))
     await started.refresh()
-    // Whoever has followed ..data and not yet opened what it led to would meet nothing there, on the kubelet's volumes as well.
+    // A reader that has followed ..data and not yet opened what it led to would meet nothing there, on the kubelet's volumes as well.
     child.stdin.write('.')
     await once(child.stdout, 'data')
     removeOld()

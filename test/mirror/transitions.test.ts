@@ -1,5 +1,5 @@
-// What readers of the target meet while the layout of a source changes. Played by transitions.mjs in a mount namespace,
-// which uses dist.
+// Readers of the target while the layout of a source changes. transitions.mjs plays the changes in a mount namespace, and uses
+// dist.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { playedBy } from './played_by.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
-/** Of each sort, of which there are 28. All on a kind of mount are played by one process. */
+/** Rounds of each of the 28 sorts. One process plays all sorts on a kind of mount. */
 const ROUNDS = rounds(process.env.TRANSITIONS, { quick: 2, long: 4 })
 
 const program = join(import.meta.dirname, 'transitions.mjs')

@@ -1,4 +1,4 @@
-// What a recursive watcher of the target hears of a source in which nothing changes: nothing at all.
+// A recursive watcher of the target hears nothing of a source in which nothing changes.
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { fixture } from './fixture.ts'
 
 const CHANGES = IN_CREATE | IN_MOVE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE
 
-/** What is heard from here on in a directory and all below it, but for those that are made meanwhile. */
+/** Watches a directory and all directories that are below it now. Returns a function that returns the events so far. */
 function listen(directory: string): () => Promise<string[]> {
   const inotify = new Inotify()
   onTestFinished(() => inotify.close())
@@ -42,7 +42,7 @@ function listen(directory: string): () => Promise<string[]> {
   mkdirSync(aside)
   inotify.add(aside, IN_CREATE)
   return async () => {
-    // Behind all that there was.
+    // The event of this file comes behind all others.
     const seen = new Promise<void>((resolve) => {
       last = resolve
     })
@@ -101,7 +101,7 @@ test('a file that is touched makes none, and one whose mode changes its own alon
 test('a generation that was written to within the tick in which it was read is seen, though no stat key tells', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { 'app.yaml': 'two', 'tls.key': 'k' })
-  // What was read first is what the file held a moment before.
+  // The first read returns what the file held a moment before.
   const { openRegular } = SyscallThread.prototype
   let isFirst = true
   const open = vi.spyOn(SyscallThread.prototype, 'openRegular').mockImplementation(async function (

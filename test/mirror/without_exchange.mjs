@@ -33,7 +33,7 @@ const found = ['x', 'y'].map(
 await first.close()
 const left = [[...fs.readdirSync(back)]]
 while (left.length < 10) {
-  // What one leaves to the next goes with that.
+  // The second mirror removes what the first one leaves to it.
   await (await mirror(source, target, options)).close({ keep: left.length % 2 === 1 })
   await (await mirror(source, target, options)).close()
   left.push(fs.readdirSync(back))

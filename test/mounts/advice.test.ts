@@ -1,4 +1,4 @@
-// What no verdict of the verdicts_of_*.test.ts shows.
+// Advice that no verdict of the verdicts_of_*.test.ts shows.
 import { expect, it } from 'vitest'
 import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { type Files, imagine } from './imagined.ts'

@@ -23,7 +23,7 @@ export type Files = Record<string, string>
 
 interface Imagined {
   files?: Files
-  /** Whether the kernel (before 5.8) says no mount's id. */
+  /** A kernel (before 5.8) that gives no mount's id. */
   withoutIds?: boolean
   version?: string
   cmdline?: string

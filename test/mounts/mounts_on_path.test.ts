@@ -30,7 +30,7 @@ test('a link on a silent mount makes the path silent, wherever it leads', async 
   const directory = scratch()
   mkdirSync(join(directory, 'real'))
   symlinkSync('real', join(directory, 'link'))
-  // What lies beneath the link's own directory is taken for virtiofs, the real directory for ext4.
+  // The lookup takes the link's own directory for virtiofs, the real directory for ext4.
   const lookup = (path: string) => (path === directory ? mount(1, 'virtiofs') : mount(2, 'ext4'))
   const crossed = await mountsOnPath(join(directory, 'link'), lookup)
   expect(crossed.hops.map(({ type }) => type)).toEqual(['virtiofs'])

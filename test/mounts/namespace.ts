@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Whether this user may make a user and mount namespace, and mount in it. */
+/** True if this user may make a user and mount namespace, and mount in it. */
 export const mayUnshare =
   spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt || mount -t tmpfs none /tmp']).status ===
   0
@@ -13,7 +13,7 @@ export const mayUnshare =
 export interface Namespace extends Disposable {
   /** The directory that the script ran in. */
   directory: string
-  /** What the script wrote before it said 'ready'. */
+  /** The output of the script before 'ready'. */
   output: string
   /** The namespace's mount table. */
   mountinfo(): string

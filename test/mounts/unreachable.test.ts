@@ -1,4 +1,4 @@
-// What diagnose() says of what it cannot look at.
+// Verdicts of diagnose() on paths that it cannot look at.
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { type Files, imagine } from './imagined.ts'

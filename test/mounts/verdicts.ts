@@ -7,11 +7,11 @@ export interface Case {
   path: string
   files?: Files
   version?: string
-  /** Of the diagnosis. */
+  /** Fields of the diagnosis. */
   is: Partial<Examination['diagnosis']>
   level: Examination['verdict']['level']
   verdict: RegExp
-  /** What is said in `reasons`. */
+  /** A match for the text of `reasons`. */
   because?: RegExp
   /** Each is in some item of the advice; none: there is no advice. */
   advice?: RegExp[]

@@ -1,4 +1,4 @@
-// What diagnose() says of filesystems, and of the machines that have them: remote ones, other systems' and those that the kernel makes.
+// Verdicts of diagnose() on filesystems, and on the machines that have them: remote ones, other systems' and those that the kernel makes.
 import { volume } from './imagined.ts'
 import { delivered, MIRROR, REGISTER, silent, testVerdicts } from './verdicts.ts'
 

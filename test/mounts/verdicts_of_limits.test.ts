@@ -1,4 +1,4 @@
-// What diagnose() says where inotify's limits are reached.
+// Verdicts of diagnose() when inotify's limits are reached.
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { imagine } from './imagined.ts'

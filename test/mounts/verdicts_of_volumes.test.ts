@@ -1,4 +1,4 @@
-// What diagnose() says of the volumes and single files of containers.
+// Verdicts of diagnose() on the volumes and single files of containers.
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { examine } from '../../src/mounts/diagnosis/examine.ts'

@@ -57,7 +57,7 @@ for (const [architecture, machine] of MACHINES) {
       expect(elsewhere.filter((name) => !/^(_ITM_|__gmon_start__)/.test(name as string))).toEqual([])
     })
 
-    // Of libc it has a few functions of its own (native/libc): with glibc in it it had 700 KB.
+    // The programs have the few functions of libc that they need in native/libc: with glibc inside, one had 700 KB.
     test('the programs ask for no dynamic linker, and have nothing for one to do: one file for glibc and musl, of a few KB', () => {
       for (const program of programs()) {
         expect(readelf('-lW', program)).not.toContain('INTERP')
@@ -67,7 +67,7 @@ for (const [architecture, machine] of MACHINES) {
       }
     })
 
-    // What an overwritten buffer is to find: a guard before each return address, tables that cannot be written, no stack that is
+    // Defences against an overwritten buffer: a guard before each return address, tables that cannot be written, no stack that is
     // executed, and a program that is never twice at the same address.
     test('all are hardened', () => {
       for (const one of [addon(), ...programs()]) {

@@ -9,7 +9,7 @@ const INDEX = join(ROOT, 'dist/index.js')
 const ROLLDOWN = join(ROOT, 'node_modules/.bin/rolldown')
 const isBuilt = existsSync(INDEX)
 
-/** What a program says on stdout, as JSON. */
+/** Runs a program. Returns its stdout, parsed as JSON. */
 const run = (program: string, ...args: string[]) =>
   JSON.parse(
     execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 }),

@@ -1,4 +1,4 @@
-// What npm ci is to install is named by its digest: whatever server hands it out.
+// Locks name each package by its digest, so that any server may hand the package out.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -13,7 +13,7 @@ interface Locked {
   inBundle?: boolean
 }
 
-/** What is fetched by no digest. Links, and what lies in the repository, are not fetched; what is bundled comes with what bundles it. */
+/** Lists the packages that npm fetches without a digest. npm fetches no links and nothing in the repository; bundled packages come with their bundle. */
 function withoutDigest(packages: Record<string, Locked>): string[] {
   return Object.entries(packages)
     .filter(([path, { link, inBundle }]) => /(^|\/)node_modules\//.test(path) && !link && !inBundle)

@@ -14,7 +14,7 @@ const seeAMove = (where: string) => `
   fs.renameSync(directory + '/a', directory + '/b')
 `
 
-/** What each of the two programs says. */
+/** The output of each of the two programs. */
 export const SEEN_MOVE = 'IN_MOVED_TO b\n'
 
 /** Writes esm.mjs and cjs.cjs, which import and require the package that is installed there, and see a file move below `where`. */

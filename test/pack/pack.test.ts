@@ -22,7 +22,7 @@ import { SEEN_MOVE, writeMoves } from './moves.ts'
 
 /** A contributor has a compiler for his own machine: `npm pack` asks for the other's. */
 const ARCHITECTURES = isLong ? ['x64', 'arm64'] : [process.arch]
-/** What an install may take. */
+/** The limit for the size of an install. */
 const MOST_BYTES = 702_000
 
 const folder = mkdtempSync(join(tmpdir(), 'inotify-bridge-pack-'))
@@ -114,10 +114,10 @@ test.runIf(isLong)(
     const filter = (path: string) => isNotInstalled(path) && !made.test(relative(ROOT, path))
     cpSync(ROOT, copy, { recursive: true, filter })
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    // As where `npm ci --prefix examples` has run.
+    // Looks like a clone in which `npm ci --prefix examples` has run.
     mkdirSync(join(copy, 'examples/node_modules/next'), { recursive: true })
     writeFileSync(join(copy, 'examples/node_modules/next/index.js'), '')
-    // Where CI has compilers that remember what they have made.
+    // CI's compilers remember what they have made: this one must compile anew.
     run('env', ['CCACHE_DISABLE=1', 'npm', 'pack', '--pack-destination', again], copy)
     const digest = (directory: string) =>
       createHash('sha256')
@@ -143,7 +143,7 @@ test.each(['esm.mjs', 'cjs.cjs'])('%s sees an IN_MOVED_TO', (file) => {
   expect(run(process.execPath, [file])).toBe(SEEN_MOVE)
 })
 
-/** What each entry point gives beside the errors, and the parts of the package that are loaded with it. */
+/** Names that each entry point gives beside the errors, and the parts of the package that are loaded with it. */
 const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
   inotify: { names: ['Inotify', 'formatMask', 'IN_MOVED_TO'], parts: [] },
   diagnose: { names: ['diagnose'], parts: ['faces'] },
@@ -222,7 +222,7 @@ test.each([
     loaded.add(file)
     const text = readFileSync(join(dist, file), 'utf8')
     for (const [, other] of text.matchAll(/(?:from |import )"\.\/([^"]+)"/g)) load(other as string)
-    // Of Node, what is loaded before any program, or at once.
+    // Parts import no module of Node but node:module, which is there before any program.
     expect(text).not.toMatch(/from "node:(?!module")/)
   }
   load(`${entry}.js`)
@@ -297,7 +297,7 @@ test('a bundle takes the addon of no other version than its own', () => {
   )
 })
 
-// Where it is thrown Node prints the line, and what is shipped is not to be one line of 200 KB.
+// Node prints the line that throws, and that line must not be all 200 KB of the package.
 test('an error that nobody catches can be read', () => {
   const script = `import { Inotify, mirror } from 'inotify-bridge'\nprocess.argv[2] === 'add' ? new Inotify().add('/none', 2) : await mirror('/none', '/none')`
   writeFileSync(join(folder, 'uncaught.mjs'), script)

@@ -1,4 +1,4 @@
-// What inotify-bridge loads when it is first called: the engine of watch() is most of the package, and its import has none of it.
+// Loading of inotify-bridge when first called: the engine of watch() is most of the package, and the import has none of it.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,13 +10,13 @@ const ROOT = join(import.meta.dirname, '../..')
 interface Circumstances {
   packageRoot?: string
   entry?: string
-  /** How many descriptors. */
+  /** The limit of open descriptors. */
   limit?: string
-  /** Of Node. */
+  /** Options of Node. */
   flags?: readonly string[]
 }
 
-/** What a program says on stdout, as JSON. `bridge` is the package, `directory` one to watch. */
+/** Runs a program. Returns its stdout, parsed as JSON. `bridge` is the package, `directory` one to watch. */
 function run(
   program: string,
   { packageRoot = ROOT, entry = 'index', limit = 'unlimited', flags = [] }: Circumstances = {},

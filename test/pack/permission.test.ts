@@ -1,4 +1,4 @@
-// What Node itself forbids, by its permission model or --no-addons, is named by the option that allows it.
+// Errors name the option that allows what Node itself forbids, by its permission model or --no-addons.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

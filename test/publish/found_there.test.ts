@@ -1,4 +1,4 @@
-// What publishDirectory() finds in its directory: what a killed call has left, what is damaged, and what is in the way.
+// Entries that publishDirectory() finds in its directory: left by a killed call, damaged, or in the way.
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -100,7 +100,7 @@ test('a name that is no UTF-8, or gone as it is looked at, is no reason to fail'
     fd,
     most,
   ) {
-    // Of the directory itself.
+    // Only the listing of the directory itself asks for so many.
     const gone = most > 65_536 ? ['gone', '..2026_01_01_00_00_00.123'] : []
     return [...(await names.call(this, fd, most)), ...gone.map((name) => Buffer.from(name))]
   })

@@ -47,7 +47,7 @@ test.skipIf(!isBuilt)(
     let version = 0
     const left = { replace: 0, move: 0, link: 0, publish: 0 }
 
-    /** What each function does next, and that nothing is left behind it. */
+    /** Calls each function once more, and asserts that it leaves nothing behind. */
     async function next() {
       version += 1
       await replaceFile(path('replaced/file'), content(version))
@@ -107,7 +107,7 @@ test.skipIf(!isBuilt)(
       // In its first calls, which take longest, or in later ones.
       if (round % 3 > 0) await begun
       await setTimeout(Math.random() * 25)
-      // Who has the processor decides what a time hits: one in three is looked at first.
+      // The scheduler decides what a kill hits: one in three waits until a call is in the midst.
       if (round % 3 === 2)
         await stopInTheMidst(child, () => Object.values(leftIn(home)).some((count) => count > 0))
       child.kill('SIGKILL')
@@ -115,13 +115,13 @@ test.skipIf(!isBuilt)(
       check(await output)
       await next()
     }
-    // That they were killed in the midst of it.
+    // Some kills must have hit a call in the midst.
     if (KILLS >= 3) expect(left.replace + left.move + left.link + left.publish).toBeGreaterThan(0)
     if (process.env.KILLS !== undefined) console.info(`leftovers cleaned up: ${JSON.stringify(left)}`)
   },
 )
 
-/** How many names there are that are gone when all is done, by what is at work there. */
+/** Counts the names that are gone when all is done, by the function that makes them. */
 function leftIn(home: string): Record<'replace' | 'move' | 'link' | 'publish', number> {
   const surplus = (directory: string) => readdirSync(join(home, directory)).length - 1
   const versions = readdirSync(join(home, 'published')).filter((name) => /^\.\.\d/.test(name))

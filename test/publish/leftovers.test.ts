@@ -59,7 +59,7 @@ test('what was left is removed; what only looks like it is not', async () => {
   for (const name of [LEFT, ...others]) writeFileSync(join(directory, name), 'x')
   workDirectory(directory, 'a')
   symlinkSync('nowhere', join(workDirectory(directory, 'b'), 'link'))
-  // What a publisher never makes: a directory that others may read, more in one, a symlink, a file with another name.
+  // Entries that no publisher makes: a directory that others may read, more in one, a symlink, a file with another name.
   const [open, more] = [workDirectory(directory, 'c'), workDirectory(directory, 'd')]
   chmodSync(open, 0o755)
   writeFileSync(join(more, 'more'), '')

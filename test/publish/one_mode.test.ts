@@ -25,7 +25,7 @@ const mayMount =
   spawnSync('bindfs', ['--version']).status === 0 &&
   spawnSync('unshare', ['-m', 'sh', '-c', ': </dev/fuse']).status === 0
 
-/** What is told when a key is published twice there, and then what is in the directory. */
+/** Publishes a key twice there. Returns the reports, and then the listing of the directory. */
 function published(options: string): string[] {
   const args = ['-m', 'sh', '-ec', SCRIPT, 'sh', options, process.execPath, MAIN]
   const { stdout, stderr } = spawnSync('unshare', args, { cwd: scratch(), encoding: 'utf8', timeout: 30_000 })

@@ -7,7 +7,7 @@ import { scratch } from '../support/scratch.ts'
 /** A version directory's name. */
 export const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/
 
-/** What `..data` leads to. */
+/** Returns the path that `..data` holds. */
 export const data = (directory: string) => readlinkSync(join(directory, '..data'))
 
 export const read = (...path: string[]) => readFileSync(join(...path), 'utf8')

@@ -1,4 +1,4 @@
-// What other users have laid, or given another name, in a directory that is published to.
+// Entries that other users have laid or renamed in a directory that is published to.
 import {
   chmodSync,
   chownSync,

@@ -4,11 +4,11 @@ import { eventsSoFar } from '../support/events.ts'
 
 const READING = IN_ACCESS | IN_OPEN | IN_CLOSE_NOWRITE
 
-/** What a watcher of a directory sees: 'IN_MOVED_TO name', a line each. */
+/** The events of a directory: 'IN_MOVED_TO name', a line each. */
 export interface Watched {
-  /** Since the last time that it was asked. */
+  /** Returns the events since the last call. */
   events(): Promise<string[]>
-  /** Of one name alone. */
+  /** Returns those of one name alone. */
   eventsOf(name: string): Promise<string[]>
 }
 

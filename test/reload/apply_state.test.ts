@@ -25,7 +25,7 @@ test('going back after a failed action is a reload, of all that has been tried',
   expect(ledger.judge(two)).toBe('act')
   expect(ledger.judge(one)).toBe('act')
   ledger.failed(three, failed('action'))
-  // What it fails in now says nothing of what was tried before.
+  // A failed validation does not undo what was tried before.
   ledger.failed(two, failed('validate'))
   expect(ledger.judge(one)).toBe('act')
   expect(ledger.succeeded(one)).toEqual(['a', 'b', 'c'])

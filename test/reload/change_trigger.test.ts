@@ -21,7 +21,7 @@ test('of hundreds of links that cannot be watched a few are told of, and how man
   await hints.follow(links)
   expect(told, 'once while it lasts').toHaveLength(6)
   await hints.follow([])
-  // What is not there any more has not been kept.
+  // The trigger has forgotten the links that are gone.
   await hints.follow(links)
   expect(told).toHaveLength(12)
 })

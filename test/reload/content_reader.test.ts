@@ -72,7 +72,7 @@ test('a file that is written while it is read is moving, and never taken in part
   writeFileSync(path, Buffer.alloc(600_000, 'a'))
   const chunks = whileReading(1, () => writeFileSync(path, Buffer.alloc(600_000, 'b')))
   const { keys, moving } = await reading(path).read()
-  // Of three.
+  // The file has three chunks.
   expect(chunks()).toBe(2)
   expect([[...keys], [...moving]]).toEqual([[['a', '']], ['a']])
 })
@@ -179,7 +179,7 @@ test('names that links make long are not kept without end', async () => {
   const at = (n: number) => join(directory, String(n))
   for (let n = 0; n < 31; n++) mkdirSync(at(n))
   for (let n = 0; n < 30; n++) symlinkSync(at(n + 1), join(at(n), 'l'.repeat(255)))
-  // Of 7,900 characters each.
+  // Each path has 7,900 characters.
   for (let n = 0; n < 2250; n++) writeFileSync(join(at(30), `${'f'.repeat(200)}${n}`), '')
   await expect(reading(at(0)).read()).rejects.toMatchObject({
     code: 'E2BIG',

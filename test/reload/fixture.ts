@@ -9,7 +9,7 @@ import { scratch } from '../support/scratch.ts'
 /** For conditions that are awaited. */
 export const PATIENCE = { timeout: 60_000, interval: 5 }
 
-/** What a reloader has told. */
+/** The events of a reloader so far. */
 export interface Told {
   readonly reloads: Array<{ changed: string[]; digest: string }>
   readonly failures: ReloadFailure[]

@@ -10,7 +10,7 @@ const [, , directory = '', theirName = '', theirs = ''] = process.argv
 /** Not literals: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
 const { diagnose, reload, watch } = await import(join(import.meta.dirname, '../../dist/index.js'))
 
-/** What hears SIGHUP. @param {string} name */
+/** Starts a process that prints 'hup' at each SIGHUP. @param {string} name */
 async function listener(name) {
   const script = `process.title = ${JSON.stringify(name)}; process.on('SIGHUP', () => console.log('hup')); console.log('ready'); setInterval(() => {}, 1e6)`
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -55,7 +55,7 @@ mine.stdout.on('data', (text) => {
   hups += String(text).split('hup').length - 1
 })
 let asked = 0
-/** Of two signals that come before the first is taken, the kernel keeps one. @param {import('../../src/index.ts').ReloadOptions['action']} action */
+/** Attempts, and waits for the signal: the kernel keeps one of two that come before the first is taken. @param {import('../../src/index.ts').ReloadOptions['action']} action */
 async function heard(action) {
   const told = await attempt(action)
   asked++

@@ -78,7 +78,7 @@ describe.skipIf(!mayHide || !existsSync(MAIN)).each(['1', '2'])(
         ),
       })
       expect(listed).toBe(hidepid === '1')
-      // Of one's own, which are what counts against one's limits.
+      // The user's own instances and watches are visible, and only they count against the user's limits.
       expect(limits.instancesInUse).toBeGreaterThanOrEqual(1)
       expect(limits.watchesInUse).toBeGreaterThanOrEqual(1)
     })

@@ -122,7 +122,7 @@ test('close() does not wait for an answer', async () => {
   expect(told.events).toEqual(['close'])
 })
 
-// Of fetch's "bad ports", which it asks for nothing; not below 1024, where a user may not listen.
+// Ports of fetch's "bad ports", to which fetch() sends nothing. None is below 1024, where a user may not listen.
 test.each([1719, 3659, 5060, 6000, 6666, 10080])('a port that browsers are kept from: %d', async (port) => {
   const served = await serve((_, response) => void response.end(), port).catch(() => undefined)
   // Another program has it.

@@ -1,4 +1,4 @@
-// What a container sees of the system's clocks: lxcfs lies over files of /proc, and a time namespace has a boot of its own.
+// A container's view of the system's clocks: lxcfs lies over files of /proc, and a time namespace has a boot time of its own.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

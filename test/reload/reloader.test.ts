@@ -196,7 +196,7 @@ test('changes without an end are looked at in their midst, an interval after the
 
 test('close() is idempotent, gives everything back, and nothing is told after it', async () => {
   const { path } = file()
-  // What is loaded once stays open.
+  // Opens first what stays open once loaded.
   await (await reloading({ paths: [path] })).reloader.close()
   const [descriptors, instances] = [openDescriptors(), openInstances()]
   const { reloader, told } = await reloading({ paths: [path], delay: 0 })

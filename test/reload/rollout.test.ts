@@ -28,7 +28,7 @@ const context = (timeout = 60_000, closing = new AbortController().signal): Acti
   return { digest: 'a1b2', signal: limit.signal }
 }
 
-/** What of a cluster a rollout needs: an API server of TLS, and a service account's files. */
+/** The parts of a cluster that a rollout needs: an API server of TLS, and a service account's files. */
 class Cluster {
   readonly asked: Asked[] = []
   readonly root = scratch()

@@ -200,7 +200,7 @@ test('names with spaces, newlines, dashes and $(x) are names', async () => {
   expect(told.reloads[0]?.changed).toEqual([...names].sort())
   expect(runs()).toEqual(['$(touch x)'])
   expect(existsSync('x')).toBe(false)
-  // Of bytes that are no UTF-8 as well.
+  // A name that is no UTF-8 is a name as well.
   writeFileSync(Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff, 0x61])]), '')
   await reloader.trigger()
   expect(told.reloads[1]?.changed).toEqual(['\ufffda'])

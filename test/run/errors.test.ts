@@ -77,9 +77,9 @@ describe.skipIf(obstacle !== '')(`run cannot serve${obstacle && ` (${obstacle})`
     }
     const tried = new Served([...as(65_534), run, '--try', '--', taking, '-u'])
     expect(await tried.end()).toBe(0)
-    // With the rights that it takes.
+    // The program has the rights that it takes.
     expect(tried.lines).toEqual(['0'])
-    // Whoever it is of needs none.
+    // The owner of the program takes no rights by it.
     expect(await served([], taking).end()).toBe(0)
   })
 

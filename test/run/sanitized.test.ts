@@ -9,7 +9,7 @@ import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { obstacle, Served } from './served.ts'
 
-/** Of each storm. */
+/** The length of each storm. */
 const SECONDS = Number(process.env.SECONDS ?? 8)
 
 const native = join(import.meta.dirname, '../../native')

@@ -161,7 +161,7 @@ void Shadow::Show(bool is_shown, uint32_t hidden) {
     const uint32_t mask = is_seen && (asked & IN_ALL_EVENTS) != 0 ? asked : kBlind;
     const long wd = syscall(SYS_inotify_add_watch, each.instance->fd(), path.text(), mask);
     if (wd == each.wd) continue;
-    // That watch had ended.
+    // The kernel had ended that watch, and has added a new one.
     if (wd >= 0) syscall(SYS_inotify_rm_watch, each.instance->fd(), wd);
     Drop(i--);
   }

@@ -33,7 +33,7 @@ export async function copyFile(
   isReadAgain: boolean,
 ): Promise<string> {
   await using source = await openVersion(from, name, key)
-  // Nobody but the owner may read it while its owner and mode are not yet those of the source.
+  // Only the user of the mirror may read the copy until its owner and mode are those of the source.
   await using copy = await onTarget(to.shown, to.directory.create(to.name, 0o600))
   let written: Promise<void> = Promise.resolve()
   const { digest, after } = await readWhole(source, Number(key.size), async (chunk) => {

@@ -50,7 +50,7 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
     { ...target, entries },
     parts.map(({ doubts }) => doubts),
   )
-  // Where the old keys stay, the new ones are to wait as well.
+  // The new keys wait if the old ones stay.
   if (name !== undefined && currentGeneration(tree)?.name !== name) tree.entries.delete(name)
   return { tree, conflicts: union.conflicts }
 }

@@ -60,7 +60,7 @@ export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly 
     for (const path of cut) {
       seen.add(path)
       const { links, end, node } = follow(had, path)
-      // What leads over them waits as well.
+      // Entries that lead over these links wait as well.
       for (const each of [path, ...links.filter(isRedirected)]) wanting.add(each)
       // A new link: no reader uses it yet. It waits for its end.
       old.push(...(node === undefined ? [path] : [path, ...links, end]))

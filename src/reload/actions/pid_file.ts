@@ -78,7 +78,7 @@ async function open(path: string, calls: SyscallThread) {
     return {
       text: (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1'),
       writtenAt: Number(opened.mtimeNs / 1_000_000n),
-      // Of the symlinks, too, that the last name led over: a user who lays a link chooses among all pid files. Symlinks in place of a directory
+      // Includes the symlinks that the last name led over: a user who lays a link chooses among all pid files. Symlinks in place of a directory
       // on the way are not judged: the directories on the way are as trusted as the command line that names them.
       owners: [opened, ...links].map(({ uid }) => Number(uid)),
     }

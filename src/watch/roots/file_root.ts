@@ -81,7 +81,7 @@ export class FileRoot {
     if (before === undefined || !this.isPresent) return undefined
     const after = await this.#find(calls).catch((error) => {
       if (isShortage(error)) throw error
-      // Nobody can tell what is there any more (EACCES on the way).
+      // The path cannot be looked at any more (EACCES on the way).
       this.reason = 'unreadable'
       this.isPresent = false
     })

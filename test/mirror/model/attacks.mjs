@@ -1,4 +1,4 @@
-// What others do to a mirror's target.
+// Attacks of others on a mirror's target.
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { isWithin, namesIn } from './look.mjs'

@@ -17,7 +17,7 @@ export class ConfigMap {
     this.#entries = entries
   }
 
-  /** Whether the source has this layout just now. */
+  /** True if the source has this layout just now. */
   get isThere() {
     return isLink(join(this.#writer.path, '..data'))
   }

@@ -1,5 +1,5 @@
-// What the files of the sources hold: a header that says of which source, version and size it is, and then one character again and
-// again. So a reader sees whether a file is torn, and of which version it is. ../../native/target_reader.c checks the same.
+// Content of the sources' files: a header with the source, the version and the size, and then one character again and again. By the
+// header a reader knows the version, and sees a torn file. ../../native/target_reader.c checks the same.
 
 /** The header of an empty file. */
 export const EMPTY = ''

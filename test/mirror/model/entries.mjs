@@ -106,7 +106,7 @@ export class Entries {
     await writer.said(`has rewritten ${quoted([name])}`)
   }
 
-  /** What is never mirrored. @param {Choice} choice */
+  /** Lays a link that is never mirrored, or removes the link. @param {Choice} choice */
   async addOdd(choice) {
     const name = `odd${this.#writer.index}`
     this.clear(name)
@@ -121,7 +121,7 @@ export class Entries {
     await this.#writer.said(`has ${quoted([name])} no longer`)
   }
 
-  /** What rename(2) would not replace. @param {string} name */
+  /** Removes an entry that rename(2) would not replace. @param {string} name */
   async clearFirst(name) {
     this.clear(name)
     await this.#writer.said(`has ${quoted([name])} no longer, for a moment`)

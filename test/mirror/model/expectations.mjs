@@ -1,4 +1,4 @@
-// What the target of one mirror may show as its sources change.
+// Says what the target of one mirror may show as its sources change.
 import { isDeepStrictEqual } from 'node:util'
 import { conflictsOf, offerOf } from './expected.mjs'
 import { possibilities } from './judge.mjs'
@@ -8,15 +8,15 @@ import { possibilities } from './judge.mjs'
 /** @typedef {import('./session.mjs').Options} Options */
 
 export class Expectations {
-  /** Those that are mirrored, in their order. @type {readonly Source[]} */
+  /** The mirrored sources, in their order. @type {readonly Source[]} */
   sources
   #options
   #isSole
-  /** What each of them may be shown as while it is beyond the limits or lost. @type {Map<Source, Offer[]>} */
+  /** The offers that the target may show of each source while the source is beyond the limits or lost. @type {Map<Source, Offer[]>} */
   #shown = new Map()
-  /** Those of which it is not sure that the mirror has had a version. @type {Set<Source>} */
+  /** Sources of which the mirror may not have had a version yet. @type {Set<Source>} */
   #unheard = new Set()
-  /** Whether two sources have had an entry of one name since all of them were there: one that has not got it since may be lost by now. */
+  /** True if two sources have had an entry of one name since all sources were there. A source that lacks the entry since may be lost by now. */
   #isContested = false
   // Since the last quiet moment:
   wasLost = false
@@ -44,7 +44,7 @@ export class Expectations {
     this.settle()
   }
 
-  /** What each source is for the mirror now; undefined: it is lost. */
+  /** The offer of each source to the mirror now; undefined: the source is lost. */
   get offers() {
     return this.sources.map((source) => {
       const node = source.read()
@@ -53,7 +53,7 @@ export class Expectations {
     })
   }
 
-  /** Whether all of them have something for the target. */
+  /** True if each source has something for the target. */
   get isComplete() {
     return this.offers.every((offer) => offer !== undefined && offer.way !== 'held')
   }
@@ -112,7 +112,7 @@ export class Expectations {
   }
 }
 
-/** Whether links to what a source had, or to its keys, lead to something that it has no longer. @param {Offer} before @param {Offer | undefined} now */
+/** Returns true if links to a source's entries or keys now lead to something that the source lacks. @param {Offer} before @param {Offer | undefined} now */
 function leadsNowhere(before, now) {
   if (now === undefined) return false
   if (before.isConfigMap && !now.isConfigMap) return true

@@ -1,4 +1,4 @@
-// What a target shall show of its sources: docs/semantics.md as a plain function of what the sources have. Nothing of src/mirror.
+// Says what a target shall show of its sources: docs/semantics.md as a plain function of the sources. Uses nothing of src/mirror.
 import { posix } from 'node:path'
 import { DEEPEST } from './look.mjs'
 
@@ -7,7 +7,7 @@ import { DEEPEST } from './look.mjs'
 /** @typedef {{ files: number, bytes: number }} Limits */
 
 /**
- * What one source has for the target.
+ * The part of the target that one source gives.
  *
  * @typedef {object} Offer
  * @property {'copied' | 'linked' | 'held'} way 'held': it is beyond the limits and shows what it showed before
@@ -122,7 +122,7 @@ export function conflictsOf(offers) {
 }
 
 /**
- * What readers of the target find, by path: of a name that several sources have it is that of the first.
+ * Returns what readers of the target find, by path. A name of several sources is that of the first.
  *
  * @param {readonly Offer[]} offers
  * @returns {Map<string, Leaf & { linked: boolean }>}

@@ -113,7 +113,7 @@ test.each<[string, RegExp | undefined, (target: string) => void]>([
   else expect(found.join('\n')).toMatch(wrong)
 })
 
-/** What a reader says of a target while something is done to it: for `turns`, or until it has said what is expected, and what else it met before. */
+/** Reports what a reader met while `spoil` changes a target: for `turns`, or until the report is as expected. */
 async function read(
   spoil: (target: string, turn: number) => void,
   { turns = Infinity, expected = /./ },

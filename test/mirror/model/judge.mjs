@@ -1,4 +1,4 @@
-// What the target shall show at a moment, and whether it does.
+// Compares a target with what it shall show at a moment.
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { EMPTY } from './content.mjs'
@@ -63,7 +63,7 @@ export function differences(target, possible, isSole) {
   return isSole ? found : [...found, ...strays(target, possible)]
 }
 
-/** What is wrong with the AtomicWriter's names in the target. @param {string} target @param {readonly Possible[]} possible @returns {Difference[]} */
+/** Checks the AtomicWriter's names in the target. @param {string} target @param {readonly Possible[]} possible @returns {Difference[]} */
 function strays(target, possible) {
   const path = join(target, '..data')
   const is = fs.lstatSync(path, { throwIfNoEntry: false })
@@ -106,7 +106,7 @@ export function headerInWords(header) {
   return `${JSON.stringify(Buffer.from(tag, 'hex').toString())} of source ${source}, version ${version}, ${size} bytes`
 }
 
-/** What is in a target when the mirror has removed what it made. @param {string} target */
+/** Lists a target from which the mirror has removed what it made. @param {string} target */
 export function leftovers(target) {
   return namesIn(target)
 }

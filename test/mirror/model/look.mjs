@@ -1,4 +1,4 @@
-// What lies on the disk, as plain values.
+// Reads the disk into plain values.
 import fs from 'node:fs'
 import { join, relative } from 'node:path'
 import { headerOf } from './content.mjs'
@@ -13,7 +13,7 @@ import { headerOf } from './content.mjs'
  */
 
 /**
- * What a reader finds by a path, all links followed. `linked`: it is a source's own file.
+ * The end of a path for a reader, who follows all links. `linked`: the file is a source's own.
  *
  * @typedef {{ kind: 'file', header: string, mode: number, linked: boolean } | { kind: 'directory', mode: number } | { kind: 'nothing' }} Leaf
  */
@@ -27,7 +27,7 @@ export const OWN = '.inotify-bridge-'
 /** Names that begin alike before this are rotated together: links among them lead from one to another. */
 export const MEMBER = '~'
 
-/** What is at a path, links not followed; undefined if nothing is. @param {string} path @returns {Node | undefined} */
+/** Reads the entry at a path and follows no links; undefined if there is none. @param {string} path @returns {Node | undefined} */
 export function readNode(path) {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
@@ -45,7 +45,7 @@ export function readNode(path) {
 }
 
 /**
- * What readers find in a target, by its path there. The mirror's own directory and the AtomicWriter's are no names of theirs.
+ * Returns what readers find in a target, by path, without the names of the mirror's own directory and the AtomicWriter's.
  *
  * @param {string} target
  * @returns {Map<string, Leaf>}
@@ -63,7 +63,7 @@ export function viewOfTarget(target) {
   return view
 }
 
-/** Whether a path leads to what is in the target. @param {string} target @param {string} path */
+/** Returns true if a path leads to an entry in the target. @param {string} target @param {string} path */
 export function isWithin(target, path) {
   try {
     return `${fs.realpathSync(path)}/`.startsWith(`${fs.realpathSync(target)}/`)

@@ -7,7 +7,7 @@ import { homeOf, isWithin, namesIn } from './look.mjs'
 /** @typedef {import('./random.mjs').Choice} Choice */
 /** @typedef {import('./judge.mjs').Possible} Possible */
 
-/** What an attack was, and the names that may be anything now: undefined for all. @typedef {{ done: string, names: string[] | undefined }} Attack */
+/** An attack in words, and the names that may be anything now: undefined for all. @typedef {{ done: string, names: string[] | undefined }} Attack */
 
 const FOREIGN = 'theirs-'
 
@@ -30,12 +30,12 @@ export class Others {
     return this.#isLayoutDisturbed || this.#disturbed.size > 0
   }
 
-  /** Whether what the mirror shows under a name is the mirror's still. @param {string} name */
+  /** Returns true if no attack has touched what the mirror shows under a name. @param {string} name */
   haveSpared(name) {
     return !this.#isLayoutDisturbed && !this.#disturbed.has(name)
   }
 
-  /** Whether a path, or one it lies beneath, may be there, or not, whatever it is. @param {string} path @param {readonly Possible[]} possible */
+  /** Returns true if a path, or one above it, may be anything, or nothing. @param {string} path @param {readonly Possible[]} possible */
   isExempt(path, possible) {
     const isAsked = (/** @type {string} */ at) =>
       possible.some(({ view, data }) => view.has(at) || (at === '..data' && data !== 'is not there'))
@@ -47,7 +47,7 @@ export class Others {
     })
   }
 
-  /** What is wrong with the files that they have put there. */
+  /** Lists the others' files in the target that are not as they were put there. */
   judge() {
     return [...this.#theirs].flatMap(([name, content]) => {
       const path = join(this.#target, name)
@@ -111,7 +111,7 @@ export class Others {
   #attackEntry(paths, choice) {
     if (paths.length === 0) return
     const [path, another] = [choice.of(paths), choice.of(paths)]
-    // What a link leads to is disturbed, and not the link: of an entry behind it, and of a file that is written to by its name.
+    // An attack behind a link, or a write by a link's name, disturbs the entry that the link leads to.
     const names = [path, another].flatMap((each) =>
       [each.split('/')[0], homeOf(this.#target, join(each, '..')), homeOf(this.#target, each)].flatMap(
         (name) => name ?? [],

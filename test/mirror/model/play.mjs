@@ -54,7 +54,7 @@ class Game {
   #session
   /** @type {Options} */
   #options = { interval: 5, quiet: 0, limits: { files: 0, bytes: 0 }, overLimit: undefined }
-  /** Of the mirror that ran last. @type {Expectations | undefined} */
+  /** The expectations of the last mirror. @type {Expectations | undefined} */
   #expected
   #isWatching = false
   /** Since the last quiet moment. */
@@ -264,7 +264,7 @@ class Game {
     await this.#start(choice, choice.isLikely(50) ? 'command' : 'library')
   }
 
-  /** What is mirrored next, and how. @param {Choice} choice */
+  /** Chooses the sources and the options of the next mirror. @param {Choice} choice */
   async #choose(choice) {
     this.#note(this.#room.widen())
     const some = this.#isSole ? this.#sources : choice.some(this.#sources, 75)

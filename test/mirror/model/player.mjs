@@ -16,7 +16,7 @@ import { setStage, Unable } from './stage.mjs'
 const [, , kind = '', program = '', count = '', seed = '', shrinking = '', base = '', ...places] =
   process.argv
 
-// What two processes do at the same time is another each time: a round that failed is not innocent because it once goes well.
+// Two processes do things in another order each time: one good run does not clear a round that failed.
 const TRIALS = 3
 
 const tally = { rounds: 0, starts: 0, quiets: 0, changes: 0, reads: 0 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 
-/** What was met at a path. @typedef {{ reads: number, missing: number, errno: number, torn: number, headers: string[] }} Met */
+/** Counts of a reader at one path. @typedef {{ reads: number, missing: number, errno: number, torn: number, headers: string[] }} Met */
 
 export class Reader {
   #child
@@ -15,7 +15,7 @@ export class Reader {
   constructor(program) {
     this.#child = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]()
-    // What it watches is to get on beside it.
+    // A lower priority, so that the mirror gets on beside the reader.
     if (this.#child.pid !== undefined) setPriority(this.#child.pid, 10)
   }
 
@@ -28,7 +28,7 @@ export class Reader {
     await this.#line()
   }
 
-  /** What it met since then, in the order of the paths. @returns {Promise<{ met: Met[], mixed: string }>} */
+  /** Returns what the reader met since then, in the order of the paths. @returns {Promise<{ met: Met[], mixed: string }>} */
   async stop() {
     this.#child.stdin.write('stop\n')
     /** @type {Met[]} */

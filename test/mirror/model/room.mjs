@@ -8,7 +8,7 @@ const INODES = [0, 1, 4, 12, 100_000]
 
 export class Room {
   #mounted
-  /** Whether what the sources have may not fit. */
+  /** True if the sources may not fit into the target. */
   isScarce = false
   // Since the target last was all that it should be:
   wasScarce = false
@@ -35,7 +35,7 @@ export class Room {
     return 'the target has room for all'
   }
 
-  /** Whether an error of the mirror's speaks of it. @param {unknown} code */
+  /** Returns true if an error of the mirror's reports that there was no room, and notes that. @param {unknown} code */
   hears(code) {
     if (code !== 'ENOSPC' || !this.wasScarce) return false
     this.isSaid = true

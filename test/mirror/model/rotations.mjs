@@ -1,4 +1,4 @@
-// What people have below a source and change as a whole: an AtomicWriter volume, git-sync's worktrees, a certificate by a link.
+// Rotates sets below a source that change as a whole: an AtomicWriter volume, git-sync's worktrees, a certificate by a link.
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { Writer } from './writer.mjs'
 /** @typedef {import('./random.mjs').Choice} Choice */
 /** @typedef {import('./writer.mjs').Allowed} Allowed */
 
-/** How often within moments: a pass meets them in the midst. */
+/** Numbers of swaps within moments, so that a pass meets them in the midst. */
 const SWAPS = [1, 1, 2, 4]
 
 export class Rotations {

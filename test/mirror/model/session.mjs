@@ -22,7 +22,7 @@ const library = await import(join(HOME, 'dist/index.js'))
  * @property {'link' | 'hold' | undefined} overLimit
  */
 
-/** What a mirror tells that nothing but the sources can be asked about. @typedef {{ state(state: string, reason: string): void, error(error: Error): void }} Listener */
+/** Callbacks for the states and errors of a mirror. @typedef {{ state(state: string, reason: string): void, error(error: Error): void }} Listener */
 
 /** @param {import('./random.mjs').Choice} choice @param {boolean} isLinkable @returns {Options} */
 export function optionsOf(choice, isLinkable) {
@@ -136,7 +136,7 @@ export class CommandSession {
 }
 
 /**
- * What is not as it should be, as soon as that can be said: a mirror in this process has had as many passes as it needs.
+ * Returns the differences that stay: a mirror in this process has had as many passes as it needs.
  *
  * @param {LibrarySession | CommandSession} session
  * @param {Options} options

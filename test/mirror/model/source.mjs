@@ -46,7 +46,7 @@ export class Source {
     return fs.existsSync(this.#writer.path)
   }
 
-  /** What the mirror can find there. */
+  /** Reads what the mirror can find at the source. */
   read() {
     const { path } = this.#writer
     if (!this.isFile) return readNode(path)
@@ -161,7 +161,7 @@ export class Source {
   /** It is removed, and made anew. @param {Choice} choice */
   async #remake(choice) {
     const writer = this.#writer
-    // What leads somewhere goes before that does.
+    // Removes keys before ..data, and ..data before the directories that it leads to.
     const rank = (/** @type {string} */ name) => (name === '..data' ? 1 : name.startsWith('..') ? 2 : 0)
     for (const name of namesIn(writer.path).toSorted((a, b) => rank(a) - rank(b)))
       await this.#entries.remove(name)

@@ -1,4 +1,4 @@
-// Where rounds are played: a mount that delivers nothing of what changes behind it, or a plain directory.
+// Sets the place for rounds: a mount that delivers nothing of changes behind it, or a plain directory.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -71,6 +71,6 @@ export async function setStage(kind, program, base, places) {
   const layers = `lowerdir=${back},upperdir=${join(base, 'upper')},workdir=${join(base, 'work')},userxattr`
   mount('overlay', front, '-o', layers)
   targets.overlay = front
-  // What is changed below an overlay it does not always show: what it shows is changed.
+  // An overlay does not always show changes below it: rounds change the overlay.
   return { back: front, ...rest }
 }

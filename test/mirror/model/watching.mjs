@@ -1,4 +1,4 @@
-// What tight readers of a target may meet from one quiet moment to the next.
+// Says what tight readers of a target may meet from one quiet moment to the next.
 import fs from 'node:fs'
 import { constants } from 'node:os'
 import { join, relative } from 'node:path'
@@ -93,7 +93,7 @@ export class Watching {
         watched.steady = false
   }
 
-  /** What was met that nobody may meet, a line each; and how much was read. */
+  /** Returns what readers met against the rules, a line each, and the number of reads. */
   async end() {
     const { met, mixed } = await this.#reader.stop()
     /** @type {string[]} */
@@ -107,7 +107,7 @@ export class Watching {
       // A FUSE mount says EIO of a name that has become a file of another type behind it: where links lead there, that is the source's own.
       const isOfMount = linked && seen.errno === EIO
       if (seen.missing > 0 && !isOfMount) wrong.push(`${what} ${seen.missing} times ${errorName(seen.errno)}`)
-      // What is over the limits is read where it is written.
+      // Links over the limits lead to the source's files, which are written in place.
       if (linked) continue
       if (seen.torn > 0) wrong.push(`${what} ${seen.torn} times torn`)
       for (const header of seen.headers)

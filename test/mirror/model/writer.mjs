@@ -1,4 +1,4 @@
-// Who changes a source: by what names, with what content, and whom it is told.
+// Changes a source: chooses names and content, and tells of each change.
 import { join } from 'node:path'
 import { contentOf } from './content.mjs'
 
@@ -14,7 +14,7 @@ import { contentOf } from './content.mjs'
  * @property {(what: string) => Promise<void>} changed to be awaited after each change that a pass may meet
  */
 
-/** What the round's settings allow. @typedef {{ inPlace: boolean, empty: boolean, leaveBehind: boolean }} Allowed */
+/** Permissions of the round's settings. @typedef {{ inPlace: boolean, empty: boolean, leaveBehind: boolean }} Allowed */
 
 /** Sizes of files. The last does not fit into one read of the mirror's. */
 const SIZES = [100, 300, 1000, 3000, 3000, 300_000]
@@ -36,7 +36,7 @@ export class Writer {
     return this.#around.path
   }
 
-  /** Where the mirror finds what it changes. */
+  /** The path at which the mirror finds the source. */
   get shown() {
     return this.#around.shown
   }

@@ -1,4 +1,4 @@
-// What Kata's agent does for its watched mounts, in the words of its tests.
+// Behaviours of Kata's agent for its watched mounts, in the words of its tests.
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What can be done behind a silent mount. In the namespace the scenarios' own process does it, for a guest its host.
+// Changes behind a silent mount. The scenarios' own process makes them in the namespace, the host makes them for a guest.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, link, lstat, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
@@ -27,7 +27,7 @@ export const OPERATIONS = {
   /** In place, if there is such a file. */
   write: ({ path, text }) => writeFile(path, text),
 
-  /** What a program does that writes beside a file and renames, in a directory that nobody mirrors. */
+  /** Writes beside a file, in a directory that no mirror watches, and renames. */
   async replace({ path, text }) {
     const staged = join(dirname(path), '../staged')
     await writeFile(staged, text)

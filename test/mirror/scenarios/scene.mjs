@@ -11,7 +11,7 @@ import { behind } from './operations.mjs'
 /** @typedef {(operation: string, parameters: Partial<import('./operations.mjs').Parameters>) => Promise<unknown>} Change */
 
 /**
- * What kind of silent mount it is and, where its server is a test's own, what that can be told to do.
+ * A silent mount: its kind and, if a test has its own server, the requests to that server.
  *
  * @typedef {object} Mount
  * @property {'FUSE' | 'overlay' | 'guest'} kind
@@ -78,7 +78,7 @@ export class Scene {
     return fs.readFileSync(join(this.target, name), 'utf8')
   }
 
-  /** What consumers see of a directory of the target: all but the staging directory. @param {string} [name] */
+  /** Lists the names that consumers see in a directory of the target: all but the staging directory. @param {string} [name] */
   names(name = '') {
     const all = fs.readdirSync(join(this.target, name))
     return all.filter((each) => !each.startsWith('.inotify-bridge-')).sort()

@@ -34,7 +34,7 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   tree.regroup(top, mount)
   tree.cut(top)
   tree.setLost(top, !root.isPresent)
-  // Nobody reports a root's own stat.
+  // No change reports a root's own stat.
   top.stat = undefined
   root.coverer = undefined
 }
