@@ -51,7 +51,9 @@ export class LinkWatches {
   forget(link: FollowedLink): void {
     this.#polled.delete(link)
     this.#noteRefusal(link, undefined)
-    this.#context.watches.retire(this.#linkIndex.set(link, undefined))
+    // Kept until the task is done: the next link at the place may have the same watches. Each removal is an event, and a queue that overflows by
+    // thousands of them has every link looked at anew.
+    for (const wd of this.#linkIndex.set(link, undefined)) this.#context.tree.retired.add(wd)
   }
 
   #watch(links: readonly FollowedLink[], ways: readonly Way[], since: number): void {
