@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Inotify, InotifyOptions } from '../../../src/index.ts'
@@ -81,5 +81,26 @@ describe.skipIf(!mayLimitQueue)('an overflow', () => {
     const changes = await told()
     expect(changes.map((change) => inWords(change, base))).toEqual(['create directory root/b'])
     expect(changes.map(({ source }) => source)).toEqual(['inotify'])
+  })
+
+  test('causes no other: the recovery removes no watches of links that it adds again', async () => {
+    const base = scratch()
+    const [files, root] = [join(base, 'files'), join(base, 'root')]
+    for (const path of [files, root]) mkdirSync(path)
+    const link = (i: number, to: number) => {
+      symlinkSync(`../files/${to}`, join(root, 'next'))
+      renameSync(join(root, 'next'), join(root, `link${i}`))
+    }
+    const LINKS = 100
+    for (let i = 0; i < LINKS; i++) {
+      writeFileSync(join(files, `${i}`), '')
+      link(i, i)
+    }
+    const options = { backend: 'inotify', interval: NEVER, followSymlinks: true } as const
+    const { told } = await watching(root, options, { openInotify: narrow })
+    for (let i = 0; i < LINKS; i++) link(i, (i + 1) % LINKS)
+    // The second call tells of another overflow, if there is one.
+    const changes = [...(await told()), ...(await told())]
+    expect(changes.filter(({ type }) => type === 'overflow')).toHaveLength(1)
   })
 })
