@@ -56,16 +56,26 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   }
 }
 
+/** The ms behind the first stop signal in which others count as the same one: timeout(1) signals its child, and then the group that the child is in. */
+const ONE_STOP = 1000
+
 /**
- * Aborts at the first SIGINT, SIGTERM or SIGHUP, so that the command ends as if it were done. The second has its usual effect, which
+ * Aborts at the first SIGINT, SIGTERM or SIGHUP, so that the command ends as if it were done. A second one has its usual effect, which
  * for process 1 of a pid namespace the kernel leaves out (pid_namespaces(7)).
  */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
+  let began = 0
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => {
-      controller.abort()
-      if (process.pid === 1) process.once(signal, () => process.exit(128 + constants.signals[signal]))
+    process.on(signal, () => {
+      if (!controller.signal.aborted) {
+        began = performance.now()
+        controller.abort()
+      } else if (performance.now() - began > ONE_STOP) {
+        if (process.pid === 1) process.exit(128 + constants.signals[signal])
+        process.removeAllListeners(signal)
+        process.kill(process.pid, signal)
+      }
     })
   }
   return controller.signal

@@ -1,6 +1,7 @@
 // Shows what a command prints, and starts a command that goes on anew at each change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Run } from './command.ts'
@@ -116,6 +117,17 @@ describe('--restart', () => {
       for (const pid of pids(run).flat()) expect(isAlive(pid)).toBe(false)
     },
   )
+
+  test.each([0, 1, 5, 20])('two signals %i ms apart, as timeout(1) sends them, are one', async (ms) => {
+    const { directory } = file()
+    const run = new Run([...FAST, '--restart', directory, '--', 'sh', '-c', SERVER])
+    await expect.poll(() => pids(run).length, PATIENCE).toBe(1)
+    run.kill('SIGTERM')
+    await setTimeout(ms)
+    run.kill('SIGTERM')
+    expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+    for (const pid of pids(run).flat()) expect(isAlive(pid)).toBe(false)
+  })
 
   test('one that ends by itself: said, with what it left behind, and begun at the next change', async () => {
     const { directory, path } = file()
