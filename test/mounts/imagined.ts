@@ -30,6 +30,7 @@ interface Imagined {
   limits?: Partial<InotifyLimits>
   holders?: Holder[]
   refusal?: string
+  mayRead?: boolean
 }
 
 const BARE = { link: '', links: 1n }
@@ -74,6 +75,7 @@ export function imagine(table: string, imagined: Imagined = {}): ExamineSystem {
     limits: () => ({ ...LIMITS, ...imagined.limits }),
     holders: () => imagined.holders ?? [],
     refusal: () => imagined.refusal,
+    mayRead: () => imagined.mayRead ?? true,
   }
 }
 

@@ -22,6 +22,18 @@ describe('limits', () => {
     expect(diagnosis.advice[0]).toMatch(/^Allow inotify_init1\(2\) and inotify_add_watch\(2\)/)
   })
 
+  test('the path may not be read: no watcher of this user works, and what to allow', async () => {
+    const { verdict, diagnosis } = await examine(
+      '/srv/x',
+      imagine('server', { files: { '/srv/x': 'file' }, mayRead: false }),
+    )
+    expect(verdict).toEqual({
+      level: 'bad',
+      text: expect.stringMatching(/^No watcher of this user works here/),
+    })
+    expect(diagnosis.advice[0]).toMatch(/^Let uid \d+ read \/srv\/x, or/)
+  })
+
   test('all watches are used up: nothing new works, and who holds most', async () => {
     const { verdict, diagnosis } = await of({ watchesInUse: 1000 })
     expect(verdict).toEqual({

@@ -15,9 +15,12 @@ const ALLOW_INOTIFY =
 
 /** Returns what to do about the findings, the most pressing first. Empty if all is well. */
 export function advise(findings: Findings): string[] {
-  const { route, refusal } = findings
+  const { route, refusal, isReadable } = findings
   return [
     ...(refusal === undefined ? [] : [ALLOW_INOTIFY]),
+    ...(isReadable
+      ? []
+      : [`Let uid ${process.getuid?.()} read ${route.realPath}, or run the watcher as another user.`]),
     ...adviseOnUse(findings),
     ...adviseOnPin(findings),
     ...adviseOnLayers(findings),

@@ -1,10 +1,11 @@
+import { accessSync, constants } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { addonOrError } from '../../addon.ts'
 import { AddonLoadError } from '../../errors.ts'
 import type { Holder } from '../../inotify/holders.ts'
 import { type InotifyLimits, inotifyHolders, inotifyLimits } from '../../inotify/limits.ts'
 import { inotifyRefusal } from '../../inotify/refusal.ts'
-import { capability } from '../filesystems.ts'
+import { capability, mayHang } from '../filesystems.ts'
 import { type Mount, parseMountinfo } from '../mountinfo.ts'
 import { chooseAmong } from '../mounts_on_path.ts'
 import { advise } from './advice.ts'
@@ -36,6 +37,8 @@ export interface ExamineSystem extends Finder {
   holders(): readonly Holder[]
   /** The reason why this process can get no watch, in one sentence. */
   refusal(): string | undefined
+  /** Returns true if this user may read a path on a mount that no server answers for. */
+  mayRead(path: string): boolean
 }
 
 /** Returns diagnose()'s answer (../diagnose.ts) with all findings. */
@@ -57,6 +60,14 @@ const linux: Omit<ExamineSystem, 'sight' | 'readMountinfo'> = {
   limits: inotifyLimits,
   holders: inotifyHolders,
   refusal: () => inotifyRefusal()?.hint,
+  mayRead: (path) => {
+    try {
+      accessSync(path, constants.R_OK)
+      return true
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'EACCES'
+    }
+  },
 }
 
 /** The examination of a path on a given system. */
@@ -77,6 +88,7 @@ export async function examine(path: string, system: ExamineSystem, patience?: nu
     limits: system.limits(),
     holders: system.holders(),
     refusal: system.refusal(),
+    isReadable: mayHang(mount) || system.mayRead(realPath),
   }
   const { local, remote } = capability(mount)
   const { pinned, limits, holders } = findings

@@ -21,6 +21,8 @@ export interface Findings {
   readonly holders: readonly Holder[]
   /** The reason why this process can get no watch, in one sentence. */
   readonly refusal: string | undefined
+  /** False: inotify_add_watch(2) fails with EACCES, as this user may not read the path. */
+  readonly isReadable: boolean
 }
 
 /** Returns {@link Findings.below}, by the mount table. Omits a mount that another mount hides: nobody can miss its changes. */

@@ -14,6 +14,8 @@ export interface Verdict {
 export function judge(findings: Findings): Verdict {
   if (findings.refusal !== undefined)
     return bad('No watcher of inotify works in this process: the system call is refused to it.')
+  if (!findings.isReadable)
+    return bad('No watcher of this user works here: inotify_add_watch(2) needs the permission to read.')
   const about = aboutPath(findings)
   const [spent] = scarce(findings, 1)
   if (spent === undefined) return about
