@@ -185,3 +185,10 @@ test('a name that another entry shall have is not given to a generation', () => 
   const published = tree({ '..data': '..1', '..1': { a: file('x') } })
   expect(nameGeneration(published, '..1', copy, new Map([['..1', {}]]))).toBe('..1.~1')
 })
+
+test('a chain of more links than there can be calls within calls', () => {
+  const LINKS = 20_000
+  const name = (i: number) => `l${`${i}`.padStart(5, '0')}`
+  const chain = Object.fromEntries(Array.from({ length: LINKS }, (_, i) => [name(i), name(i + 1)]))
+  expect(steps({}, chain)).toHaveLength(LINKS)
+})

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { merge } from '../../src/mirror/plan/merge.ts'
 import { plan, safeWithout } from '../../src/mirror/plan/plan.ts'
 import { danglingLinks, follow, keepReached, keepWithout } from '../../src/mirror/plan/reach.ts'
 import type { TargetTree } from '../../src/mirror/plan/tree.ts'
@@ -197,4 +198,22 @@ test('a link of one source to what another has', () => {
 test('links in a circle, and to the root, end', () => {
   const circle = { a: 'b', b: 'a', d: { up: '..' } }
   expect(kept(circle, circle, ['x'])).toEqual(tree(circle))
+})
+
+test('a link to the version that waits goes on leading where it led', () => {
+  const had = tree({
+    '..1': { a: file('x'), p: file('p') },
+    '..data': '..1',
+    a: '..data/a',
+    direct: '..1/a',
+    p: '..data/p',
+  })
+  const { entries } = tree({ a: '..data/a', direct: '..2/a', p: 'd/p', d: {} })
+  const generation = { from: '..2', tree: tree({ a: file('y') }) }
+  // The new end of `p` cannot be had, so the old version stays.
+  const doubts = { wanting: new Set(['d/p']), nowhere: new Set<string>() }
+  const source = { source: '/s', entries, generation, isAdopted: false, isLastGood: true, doubts }
+  const { tree: merged } = merge([source], had)
+  expect(merged.entries.get('direct')).toMatchObject({ to: '..1/a' })
+  expect(follow(merged, 'direct').node).toBeDefined()
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { pathOf } from '../../name_key.ts'
 import type { StagedGeneration } from '../copy/staged.ts'
 import { currentGeneration, nameGeneration } from './generation.ts'
-import { type Doubts, keepReached } from './reach.ts'
+import { type Doubts, keepReached, keepWithout } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
 /** The part of a source in the target. */
@@ -45,14 +45,11 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
     entries.set(name, generation.tree)
     entries.set('..data', { kind: 'link', to: name })
   }
-  const tree = keepReached(
-    target,
-    { ...target, entries },
-    parts.map(({ doubts }) => doubts),
-  )
+  const doubts = parts.map((each) => each.doubts)
+  const tree = keepReached(target, { ...target, entries }, doubts)
   // The new keys wait if the old ones stay.
-  if (name !== undefined && currentGeneration(tree)?.name !== name) tree.entries.delete(name)
-  return { tree, conflicts: union.conflicts }
+  const waits = name !== undefined && currentGeneration(tree)?.name !== name
+  return { tree: waits ? keepWithout(target, tree, [name], doubts) : tree, conflicts: union.conflicts }
 }
 
 function mergeGenerations(

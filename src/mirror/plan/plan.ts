@@ -73,19 +73,26 @@ function inOrder(steps: readonly Step[], target: TargetTree, desired: TargetTree
     earlier.get(path)?.push(...next)
     for (const each of follow(target, path).links) if (!next.includes(each)) earlier.get(each)?.push(path)
   }
+  const of = new Map(steps.map((step) => [step.path, step]))
   const seen = new Set<string>()
   const ordered: Step[] = []
-  const add = (step: Step) => {
-    if (seen.has(step.path)) return
-    seen.add(step.path)
-    for (const path of earlier.get(step.path) ?? []) {
-      const other = of.get(path)
-      if (other !== undefined) add(other)
+  for (const first of steps) {
+    // A chain may have 65,536 links: too many for calls within calls.
+    const open = seen.has(first.path) ? [] : [{ step: first, left: (earlier.get(first.path) ?? []).values() }]
+    seen.add(first.path)
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const { value: path, done } = top.left.next()
+      if (done) {
+        ordered.push(top.step)
+        open.pop()
+        continue
+      }
+      const step = of.get(path)
+      if (step === undefined || seen.has(path)) continue
+      seen.add(path)
+      open.push({ step, left: (earlier.get(path) ?? []).values() })
     }
-    ordered.push(step)
   }
-  const of = new Map(steps.map((step) => [step.path, step]))
-  for (const step of steps) add(step)
   return ordered
 }
 

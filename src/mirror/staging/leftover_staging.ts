@@ -131,7 +131,9 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
     await using held = await target.directory(name).catch(orAbsent)
     if (held === undefined || !(await isUnfinished(held))) continue
     await using lock = await openLock(held)
-    if (lock === undefined || (await isAbandoned(held, lock))) await removeStaging(target, name, held, lock)
+    // Without a lock the directory is empty, or its maker has just come to the lock: then rmdir(2) fails, and the directory stays.
+    if (lock === undefined) await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
+    else if (await isAbandoned(held, lock)) await removeStaging(target, name, held, lock)
   }
 }
 

@@ -65,6 +65,8 @@ export async function apply(
         target.drop(error.path)
       } else if (error instanceof InotifyError) failures.push(error)
       else throw error
+      // The draft of ..data was taken away: readers still come by the old link, and what that leads to must stay.
+      if (error instanceof Displaced && isData(step)) break
       if (step.do === 'place') failed.add(step.path)
       continue
     }

@@ -234,6 +234,8 @@ export class Publisher {
         )
     }
     const applied = await apply(steps, built, target, work, without)
+    // From this look on the ctime counts: a writer may set other times back.
+    if (applied.isVisible) await target.verify()
     // Entries that somebody has displaced meanwhile are copied once more.
     if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
