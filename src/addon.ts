@@ -185,6 +185,8 @@ export interface NativeCalls {
 export interface NativeMountTable {
   /** 0 or -errno. What changes after it is told of, several changes perhaps in one call. Keeps the loop alive until unref(). */
   open(onChange: () => void): number
+  /** Returns true if the table has changed since the kernel last told of a change, by `onChange` or here. Either tells of it once. */
+  hasChanged(): boolean
   ref(): void
   unref(): void
   close(): void

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 
 #include "base/statx.h"
 
@@ -30,6 +31,12 @@ void MountPoll::OnEvent(uv_poll_t* handle, int status, int) {
   self->on_change_.Call(0, nullptr);
 }
 
+bool MountPoll::HasChanged() const {
+  pollfd table = {fd_.get(), POLLPRI, 0};
+  // An error counts as news: the table is read then.
+  return poll(&table, 1, 0) != 0;
+}
+
 void MountPoll::End() {
   CloseHandles();
   fd_.reset();
@@ -39,6 +46,7 @@ Napi::Function MountTable::Define(Napi::Env env) {
   return DefineClass(env, "MountTable",
                      {
                          InstanceMethod<&MountTable::Open>("open"),
+                         InstanceMethod<&MountTable::HasChanged>("hasChanged"),
                          InstanceMethod("ref", &MountTable::Ref),
                          InstanceMethod("unref", &MountTable::Unref),
                          InstanceMethod("close", &MountTable::Close),
@@ -50,4 +58,8 @@ Napi::Value MountTable::Open(const Napi::CallbackInfo& info) {
   if (handle_ == nullptr && info[0].IsFunction())
     error = OpenHandle(new MountPoll(info.Env(), info[0].As<Napi::Function>()));
   return Napi::Number::New(info.Env(), error);
+}
+
+Napi::Value MountTable::HasChanged(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), handle_ != nullptr && handle_->HasChanged());
 }

@@ -17,6 +17,9 @@ class MountPoll : public LoopHandle {
   // 0 or -errno. After a failure Close() is still to be called.
   int Open();
 
+  // Takes the news that OnEvent would have got at the loop's next poll.
+  bool HasChanged() const;
+
  private:
   ~MountPoll() override = default;
 
@@ -37,4 +40,5 @@ class MountTable : public LoopObject<MountTable, MountPoll> {
 
  private:
   Napi::Value Open(const Napi::CallbackInfo& info);
+  Napi::Value HasChanged(const Napi::CallbackInfo& info);
 };

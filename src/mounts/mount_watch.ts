@@ -6,8 +6,8 @@ import { WatchedTable } from './watched_table.ts'
 let shared = new WatchedTable()
 
 /**
- * Returns the mount table: of all that was mounted before this turn of the event loop, and empty without /proc. While a {@link MountWatch} is open the kernel is
- * not asked for the table again, which takes it a millisecond for 1,000 mounts.
+ * Returns the mount table, which is empty without /proc. While a {@link MountWatch} is open the table is read only if it has changed: to write it
+ * takes the kernel a millisecond for 1,000 mounts.
  */
 export function mountTable(): MountTable {
   try {

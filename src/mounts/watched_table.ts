@@ -23,14 +23,17 @@ export class WatchedTable {
   // The table that was read last, until the kernel tells of a change.
   #last: MountTable | undefined
   #changes = 0
+  // True: a read has failed, and the listeners have not had the table since.
+  #isStale = false
 
   /** False when the last listener has left: another object has to be made then. */
   get isOpen(): boolean {
     return this.#native !== undefined
   }
 
-  /** Returns the table as the event loop last heard of it, read anew only if need be. Throws as the read fails. */
+  /** Returns the table, read anew only if it has changed. Throws as the read fails. */
   now(): MountTable {
+    if (this.#last !== undefined && this.#native?.hasChanged()) this.#look()
     const table = this.#last ?? new MountTable(readFileSync(TABLE))
     // Closed, nobody tells of what comes later.
     if (this.isOpen) this.#last = table
@@ -47,6 +50,7 @@ export class WatchedTable {
     try {
       return this.now()
     } catch {
+      this.#isStale = true
       void this.#lookOnceHeard()
       return undefined
     }
@@ -63,8 +67,7 @@ export class WatchedTable {
   /** Resolves when all that was mounted and unmounted before this call has been told. */
   async settled(): Promise<void> {
     await heard()
-    // The last read has failed.
-    if (this.#last === undefined && this.#due === undefined) this.#look()
+    if (this.#isStale && this.#due === undefined) this.#look()
     await this.#due
   }
 
@@ -99,6 +102,7 @@ export class WatchedTable {
     // To a listener that joins meanwhile the table would be older than its own.
     const listeners = [...this.#listeners]
     const bytes = await readFile(TABLE).catch(() => undefined)
+    this.#isStale = bytes === undefined
     if (bytes === undefined) return
     const table = new MountTable(bytes)
     if (this.isOpen && changes === this.#changes) this.#last = table

@@ -57,6 +57,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #isWatched: boolean
   // True: the action is a program that goes on, and is started with the present content.
   readonly #isStarted: boolean
+  // True once the paths are watched: from then on what a look finds is in use.
+  #isWatching = false
   readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
@@ -114,12 +116,15 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    do {
-      // For the look that begins now: an attempt under way will set the time of the next.
+    // For the look that begins now: an attempt under way will set the time of the next.
+    this.#isAsked = true
+    await this.#turns.run()
+    while (this.#waits && !this.#ending.signal.aborted) {
+      await this.#pause(this.#config.delay)
+      // A look of another caller may be in its action by now: this one waits for that.
       this.#isAsked = true
       await this.#turns.run()
-      if (this.#waits) await this.#pause(this.#config.delay)
-    } while (this.#waits && !this.#ending.signal.aborted)
+    }
   }
 
   /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
@@ -142,6 +147,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#isWatched) {
       // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
+      this.#isWatching = true
       await this.#turns.run()
     }
     this.#requireOpen()
@@ -150,6 +156,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async #look(): Promise<void> {
     if (this.#ending.signal.aborted) return
     const state = this.#applyState
+    // A hint came before the watches were set up, which the first look follows.
+    if (state === undefined && !this.#isWatching) return
     const isBurst = this.#alarms.begin() && state !== undefined && !this.#isAsked
     if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false

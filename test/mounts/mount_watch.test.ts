@@ -8,6 +8,8 @@ let first = ''
 vi.mock('node:fs', () => ({ readFileSync: () => Buffer.from(first) }))
 
 let notify = () => {}
+// The kernel has news, which the event loop has not heard of.
+let isUnheard = false
 let descriptors = 0
 vi.mock('../../src/addon.ts', () => ({
   loadAddon: () => ({
@@ -17,6 +19,7 @@ vi.mock('../../src/addon.ts', () => ({
         descriptors++
         return 0
       }
+      hasChanged = () => isUnheard
       unref() {}
       close() {
         descriptors--
@@ -205,7 +208,28 @@ test('while a watch is open the table is read once, and once more when the kerne
   reads.shift()?.()
   await idle()
   expect([...mountTable().points]).toEqual(['/', '/b'])
+  // Mounted within this turn.
+  first = table('/', '/c')
+  isUnheard = true
+  expect([...mountTable().points]).toEqual(['/', '/c'])
+  isUnheard = false
   watch.close()
   first = ''
   expect([...mountTable().points]).toEqual([])
+})
+
+test('a table that nobody could read is told though another caller has read it since', async () => {
+  const opening = openWatch()
+  const { watch, mount, reads, told } = opening
+  await opened(opening)
+  vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
+  await mount('/', '/a')
+  first = table('/', '/a')
+  expect([...mountTable().points]).toEqual(['/', '/a'])
+  expect(told).toEqual([])
+  const { settled } = await askSettled(watch)
+  reads.shift()?.()
+  await settled
+  expect(told).toEqual([['/a']])
+  watch.close()
 })

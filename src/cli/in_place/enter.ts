@@ -102,7 +102,8 @@ export class Entrant implements AsyncDisposable {
 
   /** Returns the words of the process's next line; none at the end. */
   async #answer(): Promise<string[]> {
-    const { value } = await this.#lines.next()
+    // Rejects as the socket fails when the process has ended: its exit status tells more.
+    const { value } = await this.#lines.next().catch(() => ({ value: undefined }))
     return value?.split(' ') ?? []
   }
 }

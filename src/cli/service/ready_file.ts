@@ -91,8 +91,11 @@ export class ReadyFile implements Disposable {
       writeFileSync(draft, 'ready\n', { flag: 'wx' })
       use(draft)
     } catch (error) {
-      // By now a directory, for one, may have the name.
-      rmSync(draft, { force: true })
+      try {
+        rmSync(draft, { force: true })
+      } catch {
+        // The first error is the one to be told.
+      }
       const { errno, syscall } = error as NodeJS.ErrnoException
       if (errno === undefined || syscall === undefined) throw error
       throw new InotifyError({ errno: -errno, syscall, path: this.#path })

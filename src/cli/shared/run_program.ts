@@ -19,7 +19,9 @@ export async function runProgram(
   using _ = startReaper()
   const child = spawn(program, args, { env, stdio: [0, 1, 2, ...(onReport ? ['pipe' as const] : [])] })
   using __ = passSignals(child)
-  onReport?.(child.stdio[3] as Readable)
+  // A program that could not be started may have no pipes.
+  const report = child.stdio?.[3] as Readable | undefined
+  if (report !== undefined) onReport?.(report)
   try {
     return await endOf(child)
   } catch (error) {

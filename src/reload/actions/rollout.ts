@@ -27,8 +27,7 @@ export function rollOut({ kind, namespace, name }: Form<'rollout'>['rollout'], r
       )
     }
     // Read anew each time: the token changes within the hour.
-    const account = `${root}/var/run/secrets/kubernetes.io/serviceaccount`
-    const [token, ca] = [await readFile(`${account}/token`, 'utf8'), await readFile(`${account}/ca.crt`)]
+    const [token = '', ca] = await Promise.all(['token', 'ca.crt'].map((file) => readAccount(root, file)))
     const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
     const workloads = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
     const url = new URL(`${server}${workloads}/${name}?fieldManager=inotify-bridge`)
@@ -42,5 +41,14 @@ export function rollOut({ kind, namespace, name }: Form<'rollout'>['rollout'], r
     await succeed(`the rollout of ${kind} ${namespace}/${name}`, url, request, ({ statusCode = 0 }) =>
       statusCode in HINTS ? `: ${HINTS[statusCode]}` : '',
     )
+  }
+}
+
+async function readAccount(root: string, file: string): Promise<string> {
+  try {
+    return await readFile(`${root}/var/run/secrets/kubernetes.io/serviceaccount/${file}`, 'utf8')
+  } catch (error) {
+    const hint = 'a rollout needs the files of the service account: automountServiceAccountToken'
+    throw new ActionError(`${(error as Error).message} (${hint})`)
   }
 }
