@@ -68,7 +68,9 @@ try {
   say(
     '2. The same directory taken for a silent mount (virtiofs in a Kata VM delivers none of these events): mirror()',
   )
-  say(`   polls it every 250 ms and copies what changed to ${tmpfs} (${(await diagnose(tmpfs)).mount.type}).`)
+  say(
+    `   polls it every 250 ms, sooner after a change, and copies what changed to ${tmpfs} (${(await diagnose(tmpfs)).mount.type}).`,
+  )
   say('   What an ordinary inotify watcher of the copy sees:')
   const mirrored = await mirror(configMap, tmpfs)
   for (const color of ['yellow', 'violet']) {
