@@ -48,7 +48,7 @@ const PARTS = {
   // bundle of the base has none of those parts.
   faces: inAnyOf(
     /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
-    /^src\/mirror\/(mirror|conditions|options)\.ts$/,
+    /^src\/mirror\/(mirror|events|options)\.ts$/,
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),

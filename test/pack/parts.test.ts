@@ -150,10 +150,11 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       const late = bridge.watch(directory)
       await new Promise((resolve) => setImmediate(resolve))
       await late.close()
-      say({ ready: (await ready).code, why, late: (await late.ready.catch(failure)).code })`,
+      say({ ready: (await ready).code, why, late: await late.ready.then(() => 'ready', ({ code }) => code) })`,
         { flags },
       )
-      expect(said).toEqual({ ready: 'EBADF', why: 'enough', late: 'EBADF' })
+      // An engine that was there at once may have been ready within that turn.
+      expect(said).toEqual({ ready: 'EBADF', why: 'enough', late: expect.stringMatching(/^(EBADF|ready)$/) })
     })
 
     test('a watcher that is not persistent does not keep the process, and is ready before it ends', () => {
