@@ -5,10 +5,10 @@ import { isKept, median, record, summary } from './results.ts'
 import type { Run } from './suite.ts'
 
 /**
- * ms beyond the promise that an interpreted and shared processor may need. docs/kata.md has the time of a
- * quiet one, and test/mirror/silent.test.ts bounds the time on a real processor.
+ * The ms beyond the promise that an interpreted and shared processor may need: 150 do on most days, and hosts have been a third slower. docs/kata.md has the
+ * time of a quiet one, and test/mirror/silent.test.ts bounds the time on a real processor.
  */
-const INTERPRETED = 150
+const INTERPRETED = 250
 /** The number of swaps whose median is taken. */
 const SWAPS = isKept ? 15 : 5
 const INTERVALS = [50, 250, 1000]
