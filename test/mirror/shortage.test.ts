@@ -53,6 +53,27 @@ test('nor can it be seen that what was put in place is there: it is the mirrorâ€
   expect(errors).toMatchObject([{ code: 'EMFILE' }])
 })
 
+test('a look behind a publication that fails hides no update', async () => {
+  const { source, start } = fixture()
+  const mirror = await start()
+  const { errors, updates } = said(mirror)
+  await writeFile(join(source, 'f'), '')
+  const { verify } = Target.prototype
+  const spy = vi.spyOn(Target.prototype, 'verify')
+  onTestFinished(() => spy.mockRestore())
+  let looks = 0
+  spy.mockImplementation(function (this: Target) {
+    // The first look of the pass comes before anything is put in place.
+    if (++looks === 1) return verify.call(this)
+    return Promise.reject(new InotifyError({ errno: 'EMFILE', syscall: 'open', path: this.shown }))
+  })
+  await mirror.refresh()
+  spy.mockRestore()
+  await mirror.refresh()
+  expect(updates).toEqual([['f']])
+  expect(errors).toMatchObject([{ code: 'EMFILE' }])
+})
+
 test('a mirror that cannot read what one before it has noted down does not start, and what it was to know is known to the next', async () => {
   const { source, target, start } = fixture()
   await writeFile(join(source, 'f'), '')

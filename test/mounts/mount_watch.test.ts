@@ -128,20 +128,24 @@ test('who waits for what has been heard of does not wait for what is heard of la
   watch.close()
 })
 
-test('a table that nobody could read is read again for who waits', async () => {
-  const opening = openWatch()
-  const { watch, mount, reads, told } = opening
-  await opened(opening)
-  vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
-  await mount('/', '/a')
-  await idle()
-  expect(told).toEqual([])
-  const { settled } = await askSettled(watch)
-  reads.shift()?.()
-  await settled
-  expect(told).toEqual([['/a']])
-  watch.close()
-})
+test.each([false, true])(
+  'a table that nobody could read is read again for a waiting caller (another has read it: %s)',
+  async (isRead) => {
+    const opening = openWatch()
+    const { watch, mount, reads, told } = opening
+    await opened(opening)
+    vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
+    await mount('/', '/a')
+    first = table('/', '/a')
+    if (isRead) expect([...mountTable().points]).toEqual(['/', '/a'])
+    expect(told).toEqual([])
+    const { settled } = await askSettled(watch)
+    reads.shift()?.()
+    await settled
+    expect(told).toEqual([['/a']])
+    watch.close()
+  },
+)
 
 test('two watches have one descriptor and one read, and each is told what was mounted since it was opened', async () => {
   const opening = openWatch()
@@ -216,20 +220,4 @@ test('while a watch is open the table is read once, and once more when the kerne
   watch.close()
   first = ''
   expect([...mountTable().points]).toEqual([])
-})
-
-test('a table that nobody could read is told though another caller has read it since', async () => {
-  const opening = openWatch()
-  const { watch, mount, reads, told } = opening
-  await opened(opening)
-  vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
-  await mount('/', '/a')
-  first = table('/', '/a')
-  expect([...mountTable().points]).toEqual(['/', '/a'])
-  expect(told).toEqual([])
-  const { settled } = await askSettled(watch)
-  reads.shift()?.()
-  await settled
-  expect(told).toEqual([['/a']])
-  watch.close()
 })

@@ -234,17 +234,21 @@ export class Publisher {
         )
     }
     const applied = await apply(steps, built, target, work, without)
-    // From this look on the ctime counts: a writer may set other times back.
-    if (applied.isVisible) await target.verify()
+    failures.push(...applied.failures)
+    let { isDisplaced } = applied
+    try {
+      // From this look on the ctime counts: a writer may set other times back.
+      if (applied.isVisible) isDisplaced = (await target.verify()) || isDisplaced
+    } catch (error) {
+      // The entries are there for all that is known, and are told: for want of descriptors the next pass looks.
+      if (!(error instanceof InotifyError)) throw error
+      failures.push(error)
+    }
     // Entries that somebody has displaced meanwhile are copied once more.
-    if (applied.isDisplaced || isPutOff) this.#defer(undefined)
+    if (isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
     const changed = applied.isVisible ? changedNames(before, target.opened.tree) : undefined
-    return {
-      changed,
-      failures: [...failures, ...applied.failures],
-      isDeferred: lacking.length > 0 || isPutOff || applied.isDisplaced,
-    }
+    return { changed, failures, isDeferred: lacking.length > 0 || isPutOff || isDisplaced }
   }
 
   /**

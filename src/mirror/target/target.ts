@@ -97,11 +97,13 @@ export class Target {
     )
   }
 
-  /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
-  async verify(): Promise<void> {
+  /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. Returns true if there was any. */
+  async verify(): Promise<boolean> {
     const { held, tree, placed } = this.#opened
     const entries = await onTarget(this.shown, untouched(held, tree, placed))
-    if (entries !== tree.entries) replaceEntries(tree, entries)
+    if (entries === tree.entries) return false
+    replaceEntries(tree, entries)
+    return true
   }
 
   /** Believes no more that the mirror's entry is at a path. */
