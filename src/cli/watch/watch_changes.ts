@@ -143,7 +143,11 @@ function absenceIn(coverage: Coverage[]): InotifyError | undefined {
   for (const { path, uncovered } of coverage) {
     const error = uncovered.find((each) => each.path === path)?.error
     if (error instanceof InotifyError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) {
-      return new InotifyError({ errno: -error.errno, syscall: 'watch', path })
+      const hint =
+        error.code === 'ENOENT'
+          ? 'a path must be there when the command starts: make it, or watch the directory above'
+          : ''
+      return new InotifyError({ errno: -error.errno, syscall: 'watch', path, hint })
     }
   }
   return undefined
