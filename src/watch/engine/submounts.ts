@@ -1,5 +1,4 @@
 import { Directory } from '../tree/directory.ts'
-import { TreeEditor } from '../tree/tree_editor.ts'
 import type { EngineContext } from './context.ts'
 import type { MountedFiles } from './mounted_files.ts'
 
@@ -7,12 +6,10 @@ import type { MountedFiles } from './mounted_files.ts'
 export class Submounts {
   readonly #context: EngineContext
   readonly #mountedFiles: MountedFiles
-  readonly #editor: TreeEditor
 
   constructor(context: EngineContext, mountedFiles: MountedFiles) {
     this.#context = context
     this.#mountedFiles = mountedFiles
-    this.#editor = new TreeEditor(context.tree, 'rescan')
   }
 
   /** Looks at what is at these mount points now. */
@@ -28,11 +25,9 @@ export class Submounts {
   #lookAt(parent: Directory, name: string): void {
     const { tree, pending, byPath } = this.#context
     const { work } = pending
-    const wasRefused = parent.mount.allow(parent, name)
+    parent.mount.allow(parent, name)
     const entry = tree.entriesOf(parent).get(name)
     if (entry instanceof Directory) work.list(entry)
-    else if (wasRefused && entry?.kind === 'directory')
-      work.list(this.#editor.goInto(parent, name, parent.mount))
     // A file is mounted over the name, or is not any more. A file that is a root tells of itself.
     else if (entry !== undefined && !byPath.has(tree.pathOf(parent, name))) work.look(parent, name)
   }

@@ -46,7 +46,10 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
     expect(await uncovered()).toMatchObject([{ path: at('d/mount'), error: { code: 'ENOTSUP' } }])
     run('umount', at('d/mount'))
     await expect
-      .poll(() => told().toSorted())
+      .poll(() => told().slice(0, 2))
+      .toEqual(['delete directory d/mount', 'create directory d/mount'])
+    await expect
+      .poll(() => told().slice(2).toSorted())
       .toEqual(['create directory d/mount/deep', 'create file d/mount/beneath'])
     expect(await uncovered()).toEqual([])
     expect(await child.coverage()).toMatchObject([{ directories: 4 }])
@@ -87,10 +90,16 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
   test('where one is refused is told by where its directory is now', async () => {
     const root = scratch()
     const at = (path: string) => join(root, path)
-    mkdirSync(at('d/mount'), { recursive: true })
+    for (const path of ['d/mount', 'other']) mkdirSync(at(path), { recursive: true })
     const { run, told, uncovered } = await watchingMounts(root, 'mount -t devpts none d/mount')
     run('mv', at('d'), at('e'))
     await expect.poll(told).toEqual(['rename directory d e'])
+    expect(await uncovered()).toMatchObject([{ path: at('e/mount') }])
+    // The kernel tells that something was mounted, and the table then has another point for the mount as well.
+    run('mount', '-t', 'tmpfs', 'none', at('other'))
+    await expect
+      .poll(told)
+      .toEqual(['rename directory d e', 'delete directory other', 'create directory other'])
     expect(await uncovered()).toMatchObject([{ path: at('e/mount') }])
   })
 
