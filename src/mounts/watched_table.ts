@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
 import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
@@ -20,9 +20,8 @@ export class WatchedTable {
   #native: NativeMountTable | undefined
   // The look that the last change has asked for, until it is over.
   #due: Promise<void> | undefined
-  // The table that was read last, until the kernel tells of a change.
+  // The table that was read in this turn of the event loop.
   #last: MountTable | undefined
-  #changes = 0
   // True: a read has failed, and the listeners have not had the table since.
   #isStale = false
 
@@ -31,12 +30,20 @@ export class WatchedTable {
     return this.#native !== undefined
   }
 
-  /** Returns the table, read anew only if it has changed. Throws as the read fails. */
+  /**
+   * Returns the table. Callers in one turn of the event loop share a read, unless something is mounted between them: no longer, as the
+   * kernel has no news of a rename, which moves the mount points below. Throws as the read fails.
+   */
   now(): MountTable {
     if (this.#last !== undefined && this.#native?.hasChanged()) this.#look()
-    const table = this.#last ?? new MountTable(readFileSync(TABLE))
-    // Closed, nobody tells of what comes later.
-    if (this.isOpen) this.#last = table
+    if (this.#last !== undefined) return this.#last
+    const table = new MountTable(readFileSync(TABLE))
+    if (this.isOpen) {
+      this.#last = table
+      setImmediate(() => {
+        this.#last = undefined
+      })
+    }
     return table
   }
 
@@ -89,7 +96,6 @@ export class WatchedTable {
   }
 
   #look(): void {
-    this.#changes++
     this.#last = undefined
     const due = this.#looks.run().finally(() => {
       if (this.#due === due) this.#due = undefined
@@ -98,20 +104,18 @@ export class WatchedTable {
   }
 
   async #lookNow(): Promise<void> {
-    const changes = this.#changes
     // To a listener that joins meanwhile the table would be older than its own.
     const listeners = [...this.#listeners]
     const bytes = await readFile(TABLE).catch(() => undefined)
     this.#isStale = bytes === undefined
     if (bytes === undefined) return
     const table = new MountTable(bytes)
-    if (this.isOpen && changes === this.#changes) this.#last = table
     for (const listener of listeners) if (this.#listeners.has(listener)) listener(table)
   }
 }
 
 /** The first ends the loop's round, which may have begun before; all that the next one finds has been heard of by the second. */
 async function heard(): Promise<void> {
-  await setImmediate()
-  await setImmediate()
+  await nextRound()
+  await nextRound()
 }
