@@ -6,8 +6,8 @@ import { WatchedTable } from './watched_table.ts'
 let shared = new WatchedTable()
 
 /**
- * Returns the mount table, which is empty without /proc. While a {@link MountWatch} is open the table is read only if it has changed: to write it
- * takes the kernel a millisecond for 1,000 mounts.
+ * Returns the mount table, which is empty without /proc. While a {@link MountWatch} is open, callers in one turn of the event loop share a read: to write
+ * the table takes the kernel a millisecond for 1,000 mounts.
  */
 export function mountTable(): MountTable {
   try {
@@ -49,9 +49,18 @@ export class MountWatch {
     this.#watched = undefined
   }
 
-  /** Returns the points (keys) of mounts of a part of a filesystem, as a single file's is; undefined: the table is not known. */
+  /**
+   * Returns the points (keys) of mounts of a part of a filesystem, as a single file's is; undefined: the table is not known. The table is read anew if there are
+   * any: a rename above such a point moves the point, and the kernel does not tell.
+   */
   partial(): string[] | undefined {
-    return this.#table?.rows.flatMap(({ root, point }) => (root === '/' ? [] : [point]))
+    const known = this.#table && partsIn(this.#table)
+    if (known === undefined || known.length === 0) return known
+    try {
+      return this.#watched && partsIn(this.#watched.now())
+    } catch {
+      return known
+    }
   }
 
   /** Resolves when all that was mounted and unmounted before this call has been told. */
@@ -75,4 +84,8 @@ export class MountWatch {
 
 function pointsIn(rows: readonly MountRow[]): Map<number, string> {
   return new Map(rows.map(({ id, point }) => [id, point]))
+}
+
+function partsIn({ rows }: MountTable): string[] {
+  return rows.flatMap(({ root, point }) => (root === '/' ? [] : [point]))
 }

@@ -11,7 +11,6 @@ export class MountedFiles {
   lacksSome = false
   readonly #context: ForestContext
   readonly #links: FollowedLinks
-  #points: readonly string[] | undefined
   #revision = -1
 
   constructor(context: ForestContext, links: FollowedLinks) {
@@ -21,7 +20,6 @@ export class MountedFiles {
 
   /** Follows the mounted files that are in the tree by now, after something was mounted or unmounted. */
   async onMounts(): Promise<void> {
-    this.#points = undefined
     this.#revision = -1
     // Another file may be mounted over the same name.
     await this.#links.followMounted([])
@@ -31,12 +29,12 @@ export class MountedFiles {
   /** Follows the mounted files that are in the tree by now, and no others. Costs nothing while no directory has come or gone. */
   async review(): Promise<void> {
     const { tree, mountWatch } = this.#context
-    this.#points ??= mountWatch.partial()
-    const isDue = this.lacksSome || this.#revision !== tree.revision
-    if (this.#points === undefined || this.#points.length === 0 || !isDue) return
+    if (!this.lacksSome && this.#revision === tree.revision) return
+    const points = mountWatch.partial()
+    if (points === undefined || points.length === 0) return
     this.#revision = tree.revision
     this.lacksSome = false
-    await this.#links.followMounted(this.#find(this.#points))
+    await this.#links.followMounted(this.#find(points))
   }
 
   /** Returns the places of these mount points in the trees of roots, and behind followed links. */

@@ -104,6 +104,17 @@ describe.skipIf(!mayUnshare || !isBuilt)('files mounted into a tree (needs unsha
       .toContain('modify file new/f')
   })
 
+  test('one below a directory that is renamed, which changes the mount table without a word of the kernel', async () => {
+    const it = await watchingMounts('mount --bind host/1 etc/deep/3', { recursive: true })
+    it.run('mv etc/deep etc/deeper')
+    await expect.poll(it.told).toContain('rename directory deep deeper')
+    // A directory that comes has the mounted files followed anew.
+    it.run('mkdir etc/new')
+    await expect.poll(it.told).toContain('create directory new')
+    await it.written('host/1', 'modify file deeper/3')
+    await it.written('etc/deeper/3', 'modify file deeper/3')
+  })
+
   test('a file on a mount without events is polled', async () => {
     const { written, silent } = await watchingMounts('mount --bind host/1 etc/1', {
       interval: 20,
