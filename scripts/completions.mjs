@@ -11,8 +11,10 @@ const { COMMANDS } = await import(join(root, 'out/cli/commands.js'))
 
 /** @type {Described[]} */
 const commands = []
-for (const [name, { summary, load }] of COMMANDS)
-  commands.push({ name, summary, options: Object.entries((await load()).options) })
+for (const [name, load] of COMMANDS) {
+  const { summary, options } = await load()
+  commands.push({ name, summary, options: Object.entries(options) })
+}
 
 const directory = join(root, 'dist/completions')
 mkdirSync(directory, { recursive: true })

@@ -39,8 +39,8 @@ const lines = [
   '\\fBinotify\\-bridge\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...',
   '.SH COMMANDS',
 ]
-for (const [name, { summary }] of COMMANDS) lines.push('.TP', `\\fB${roff(name)}\\fR`, roff(summary))
-for (const [name, { load }] of COMMANDS) {
+for (const [name, load] of COMMANDS) lines.push('.TP', `\\fB${roff(name)}\\fR`, roff((await load()).summary))
+for (const [name, load] of COMMANDS) {
   const { usage, about, options, notes, examples } = await load()
   const calls = usage.map((/** @type {string} */ each) => roff(`inotify-bridge ${name} ${each}`.trimEnd()))
   lines.push(`.SH ${roff(name).toUpperCase()}`, '.nf', ...calls, '.fi', ...paragraphs(about))

@@ -9,13 +9,6 @@ import { helpOf } from './shared/help.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
 
-const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...
-
-${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).join('\n')}
-
-'inotify-bridge COMMAND --help' says more. --version (-v) prints the version.
-`
-
 async function main([name = '', ...args]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
     // By the package's own name: a bundle has package.json at another path.
@@ -24,11 +17,19 @@ async function main([name = '', ...args]: string[]): Promise<number> {
     return 0
   }
   if (name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(HELP)
+    const commands = [...COMMANDS].map(
+      async ([each, load]) => `  ${each.padEnd(12)}${(await load()).summary}`,
+    )
+    process.stdout.write(`usage: inotify-bridge COMMAND [OPTIONS] ...
+
+${(await Promise.all(commands)).join('\n')}
+
+'inotify-bridge COMMAND --help' says more. --version (-v) prints the version.
+`)
     return 0
   }
-  const asked = COMMANDS.get(name)
-  if (asked === undefined) {
+  const load = COMMANDS.get(name)
+  if (load === undefined) {
     const complaint = name === '' ? 'name a command' : `there is no command '${printable(name)}'`
     process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
     return 2
@@ -37,7 +38,7 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   const signal = stopSignal()
   setForm(name, options.includes('--json'))
   try {
-    const command = await asked.load()
+    const command = await load()
     if (options.includes('--help') || options.includes('-h')) {
       process.stdout.write(helpOf(name, command))
       return 0

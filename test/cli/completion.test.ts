@@ -21,7 +21,7 @@ async function scriptFor(shell: string): Promise<string> {
 }
 
 const commands = await Promise.all(
-  [...COMMANDS].map(async ([name, { summary, load }]) => ({ name, summary, command: await load() })),
+  [...COMMANDS].map(async ([name, load]) => ({ name, command: await load() })),
 )
 
 test.each(commands)(
@@ -106,9 +106,9 @@ describe.skipIf(!existsSync(page))('the manual page (needs dist)', () => {
     expect(manifest.man).toBe('./man/inotify-bridge.1')
     expect(manifest.files).toContain('man')
     const text = readFileSync(page, 'utf8').replaceAll('\\-', '-').replaceAll('\\e', '\\')
-    for (const { name, summary, command } of commands) {
+    for (const { name, command } of commands) {
       expect(text).toContain(`\n.SH ${name.toUpperCase()}\n`)
-      expect(text).toContain(summary)
+      expect(text).toContain(command.summary)
       for (const option of Object.keys(command.options)) expect(text).toContain(`\\fB--${option}\\fR`)
       for (const example of command.examples) expect(text).toContain(example)
     }

@@ -6,6 +6,7 @@ import { oneOf, UsageError } from '../shared/option.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 export const completionCommand: Command = {
+  summary: 'print what has a shell complete the commands and their options',
   usage: [SHELLS.join(' | ')],
   about: 'Prints a script by which the shell completes the commands and their options, and paths.',
   options: {},

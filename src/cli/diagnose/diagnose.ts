@@ -17,6 +17,7 @@ const OPTIONS = {
 } as const
 
 export const diagnoseCommand: Command = {
+  summary: 'say what a path can and cannot deliver, and why',
   usage: ['[OPTIONS] PATH...'],
   about: `Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
 (local) and those made elsewhere (remote) are delivered, whether it is a single-file mount (subPath) that no update reaches,

@@ -4,6 +4,7 @@ import { UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
 export const execCommand: Command = {
+  summary: 'run a program of Node that hears of changes on every mount: hot reload in a container or VM',
   usage: ['-- COMMAND [ARG...]'],
   about: `Runs COMMAND so that each program of Node in it hears of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p): for
 hot reload in a container or a virtual machine. The programs need no change and no setting.

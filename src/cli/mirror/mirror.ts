@@ -12,6 +12,7 @@ import { mirrorStatus } from './mirror_status.ts'
 import { completed, startMirror } from './start.ts'
 
 export const mirrorCommand: Command = {
+  summary: 'copy a directory that delivers no events to one that does',
   usage: ['[OPTIONS] SOURCE... TARGET', '[OPTIONS] SOURCE --in-place -- COMMAND ARG...'],
   about: `Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's

@@ -21,6 +21,7 @@ import {
 const GRACE_MS = 1000
 
 export const publishCommand: Command = {
+  summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
   usage: [
     '[OPTIONS] FILE DEST',
     '[OPTIONS] FILE... DIRECTORY',

@@ -9,6 +9,7 @@ import { reportReload } from './reload_report.ts'
 import { reloadStatus } from './reload_status.ts'
 
 export const reloadCommand: Command = {
+  summary: 'signal, call or restart a program when its configuration has changed',
   usage: [
     '[OPTIONS] PATH... --signal SIG (--pid N | --pid-file FILE | --process NAME)',
     '[OPTIONS] PATH... --http URL',

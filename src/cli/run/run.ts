@@ -5,6 +5,7 @@ import { anyText, flag, option, UsageError } from '../shared/option.ts'
 import { runProgram } from '../shared/run_program.ts'
 
 export const runCommand: Command = {
+  summary: 'run a program of any language that hears of changes on every mount, by inotify',
   usage: ['[OPTIONS] -- PROGRAM [ARG...]'],
   about: `Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p,
 SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no right is needed. What lies on other mounts is untouched:

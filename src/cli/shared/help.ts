@@ -2,6 +2,8 @@ import type { Option, Options } from './option.ts'
 
 /** The description of a command. */
 export interface Description {
+  /** A line, for the list of all commands. */
+  readonly summary: string
   /** Behind its name, a line each. */
   readonly usage: readonly string[]
   /** Paragraphs. */

@@ -98,6 +98,7 @@ const ELSEWHERE = {
 type WatchValues = Values<typeof OPTIONS>
 
 export const watchCommand: Command = {
+  summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
   usage: ['[OPTIONS] PATH...'],
   about: `Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
 not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
