@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/shared/option.ts'
-import { timeFormat } from '../../src/cli/watch/time_format.ts'
+import { timeFormat } from '../../src/cli/watch/event_format.ts'
 
 const zone = process.env.TZ
 afterEach(() => {

@@ -23,16 +23,8 @@ export interface Parsed<O extends Options> {
   readonly behind: string[] | undefined
 }
 
-/**
- * Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word.
- *
- * @param elsewhere options of another program, with what does the same here
- */
-export function parse<const O extends Options>(
-  args: readonly string[],
-  options: O,
-  elsewhere: Readonly<Record<string, string>> = {},
-): Parsed<O> {
+/** Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word. */
+export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
   const values: Record<string, unknown> = {}
   const words: string[] = []
   let behind: string[] | undefined
@@ -43,10 +35,7 @@ export function parse<const O extends Options>(
     else {
       const { name, rawName, value, inlineValue } = token
       const option = Object.hasOwn(options, name) ? options[name] : undefined
-      if (option === undefined) {
-        const why = Object.hasOwn(elsewhere, name) ? `${rawName} is not supported: ${elsewhere[name]}` : ''
-        throw new UsageError(why || `Unknown option '${printable(rawName)}'`)
-      }
+      if (option === undefined) throw new UsageError(`Unknown option '${printable(rawName)}'`)
       if (option.type === 'boolean' && value !== undefined) throw new UsageError(`${rawName} takes no value`)
       // A number below 0 is left to the option's reader, which says what the option takes.
       const isMissing = value === undefined || (!inlineValue && /^-\D/.test(value))

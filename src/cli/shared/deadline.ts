@@ -1,10 +1,25 @@
-/** Calls `expire` when it has not been restarted for so many seconds; never, where they are 0. */
-export function deadline(seconds: number, expire: () => void) {
+import { tell } from './output.ts'
+
+/** The time, in seconds, within which something must come, from the last `restart()` on; 0: no such time. */
+export function deadline(seconds: number, what: string, expire: () => void) {
   let timer: NodeJS.Timeout | undefined
+  let isLate = false
   const stop = () => clearTimeout(timer)
-  const restart = () => {
-    stop()
-    if (seconds > 0) timer = setTimeout(expire, seconds * 1000)
+  return {
+    stop,
+    restart() {
+      stop()
+      if (seconds === 0) return
+      timer = setTimeout(() => {
+        isLate = true
+        expire()
+      }, seconds * 1000)
+    },
+    /** Returns the exit code, and says what has not come in time. */
+    end(): number {
+      stop()
+      if (isLate) tell(`no ${what} within ${seconds} s`)
+      return Number(isLate)
+    },
   }
-  return { stop, restart }
 }

@@ -1,6 +1,5 @@
 import { printable } from '../../errors.ts'
 import { UsageError } from '../shared/option.ts'
-import { timeFormat } from './time_format.ts'
 
 /** The fields of one event that are printed. */
 export interface EventRow {
@@ -40,10 +39,7 @@ export function rowFormat(
   const found = [...format.matchAll(/([^%]+)|%(?:([wfceTn0%])|(.)e|(.?))/gsu)]
   const name = found.some(([, , letter]) => letter === '0') ? (text: string) => text : printable
   const parts = found.map(([, text, letter = '', separator, unknown]): ((row: EventRow) => string) => {
-    if (unknown !== undefined) {
-      const known = '%w %f %e %Xe %T %c %n %0 %%'
-      throw new UsageError(`--format does not know '%${printable(unknown)}'; it takes ${known}`)
-    }
+    if (unknown !== undefined) throw unknownConversion('--format', unknown, '%w %f %e %Xe %T %c %n %0 %%')
     if (text !== undefined) return () => text
     if (separator !== undefined) return ({ events }) => events.replaceAll(',', separator)
     const convert = CONVERSIONS[letter]
@@ -53,4 +49,32 @@ export function rowFormat(
     return () => time(new Date())
   })
   return (row) => parts.map((part) => part(row)).join('') + (newline ? '\n' : '')
+}
+
+/** Returns what prints a time in a format. Throws UsageError at a conversion that is not known, rather than print another time. */
+export function timeFormat(format: string): (time: Date) => string {
+  const known = timeParts(new Date())
+  for (const [, letter = ''] of format.matchAll(/%(.?)/gsu)) {
+    if (Object.hasOwn(known, letter)) continue
+    const all = Object.keys(known).map((each) => `%${each}`)
+    throw unknownConversion('--timefmt', letter, all.join(' '))
+  }
+  return (time) => {
+    const parts = timeParts(time)
+    return format.replace(/%(.)/gsu, (_, letter) => parts[letter] ?? '')
+  }
+}
+
+/** Returns what strftime(3) makes of a time in the local time zone, by the conversion's letter: what is digits in every locale. */
+function timeParts(time: Date): Readonly<Record<string, string>> {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const Y = String(time.getFullYear())
+  const [m, d] = [two(time.getMonth() + 1), two(time.getDate())]
+  const [H, M, S] = [two(time.getHours()), two(time.getMinutes()), two(time.getSeconds())]
+  const s = String(Math.floor(time.getTime() / 1000))
+  return { F: `${Y}-${m}-${d}`, T: `${H}:${M}:${S}`, s, Y, y: Y.slice(-2), m, d, H, M, S, '%': '%' }
+}
+
+function unknownConversion(option: string, letter: string, known: string): UsageError {
+  return new UsageError(`${option} does not know '%${printable(letter)}'; it takes ${known}`)
 }

@@ -1,6 +1,5 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { printable } from '../../errors.ts'
 import {
   IN_ACCESS,
   IN_ALL_EVENTS,
@@ -14,7 +13,7 @@ import { LONGEST_TIMER } from '../../interval.ts'
 import type { WatchOptions } from '../../watch/options.ts'
 import { type Command, parse, pick, requirePaths } from '../shared/command.ts'
 import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
-import { type EventRow, PLAIN, rowFormat } from './event_format.ts'
+import { PLAIN, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
 import { pathFilter, pattern } from './path_filter.ts'
 import { watchSupervised } from './supervised.ts'
@@ -87,16 +86,6 @@ const OPTIONS = {
   ),
 } as const
 
-const CSV = "--json has the same fields, and --format '%w,%e,%f' prints them"
-
-/** Options of inotifywait that cost more than they are used. */
-const ELSEWHERE = {
-  c: CSV,
-  csv: CSV,
-}
-
-type WatchValues = Values<typeof OPTIONS>
-
 export const watchCommand: Command = {
   summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
   usage: ['[OPTIONS] PATH...'],
@@ -116,20 +105,21 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     "inotify-bridge watch -mr --json --exclude 'node_modules/' . | jq .path",
   ],
   async run(args, signal) {
-    const { values, words: paths } = parse(args, OPTIONS, ELSEWHERE)
+    const { values, words: paths } = parse(args, OPTIONS)
     for (const file of values.fromfile ?? []) paths.push(...(await pathsIn(file, signal)))
-    const { monitor = false, quiet = [], raw, timeout = 0 } = values
+    const { monitor = false, quiet = [], raw, timeout = 0, json, format = PLAIN, timefmt } = values
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
-    const format = formatOf(values)
-    const options = optionsOf(values)
+    const row = json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
+    const options: WatchOptions = {
+      ...pick(values, 'backend', 'interval', 'recursive', 'initial'),
+      ...(values.follow && { followSymlinks: true }),
+      // inotifywait tells of each.
+      settle: values.settle ?? 0,
+    }
 
     requirePaths(paths)
-    const excluded = paths.find((path) => path.startsWith('@'))
-    if (excluded !== undefined)
-      throw new UsageError(
-        `'${printable(excluded)}' is not supported: --exclude leaves a path out; one that begins with @ is written ./@NAME`,
-      )
-    const links = values['no-dereference'] ? linksAmong(paths) : []
+    const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    const links = values['no-dereference'] ? paths.filter(isLink) : []
     // A link is watched as an entry of its directory.
     const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
     if (raw) {
@@ -142,24 +132,11 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     if (links.length > 0)
       options.ignore = (path, kind) => !given.leadsTo(path) || ignores?.(path, kind) === true
     else if (ignores !== undefined) options.ignore = ignores
-    return watchChanges({ ...wanted, paths: roots, options, given, filter, format }, signal)
+    return watchChanges({ ...wanted, paths: roots, options, given, filter, format: row }, signal)
   },
 }
 
-function optionsOf(values: WatchValues): WatchOptions {
-  return {
-    ...pick(values, 'backend', 'interval', 'recursive', 'initial'),
-    ...(values.follow && { followSymlinks: true }),
-    // inotifywait tells of each.
-    settle: values.settle ?? 0,
-  }
-}
-
-function linksAmong(paths: readonly string[]): string[] {
-  return paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-}
-
-function maskOf({ event: names, raw, 'no-dereference': stays }: WatchValues): number {
+function maskOf({ event: names, raw, 'no-dereference': stays }: Values<typeof OPTIONS>): number {
   const mask = names === undefined ? IN_ALL_EVENTS : maskOfNames(names)
   if (raw) return mask | (stays ? IN_DONT_FOLLOW : 0)
   if (names === undefined) return mask
@@ -167,10 +144,4 @@ function maskOf({ event: names, raw, 'no-dereference': stays }: WatchValues): nu
   const read = IN_ACCESS | IN_OPEN | (mask & IN_CLOSE_WRITE ? 0 : IN_CLOSE_NOWRITE)
   if (mask & read) throw new UsageError(`${formatMask(mask & read)} changes nothing; --raw tells of it`)
   return mask
-}
-
-/** Returns the printer of a row; undefined: --json. */
-function formatOf(values: WatchValues): ((row: EventRow) => string) | undefined {
-  const { format = PLAIN, timefmt, json } = values
-  return json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
 }

@@ -3,12 +3,12 @@ import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
+import type { Change } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
 import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { type ChangeEvent, eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
+import { eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
 import type { EventRow } from './event_format.ts'
 import { inotifywaitNames } from './event_names.ts'
 import type { PathFilter } from './path_filter.ts'
@@ -26,7 +26,7 @@ export interface ChangesRequest extends Wanted {
 
 /** Prints changes until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
 export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
-  const { monitor, quiet, timeout } = request
+  const { monitor, quiet, timeout, format } = request
   provideEngine(openEngine)
   await using watcher = watch(request.paths, { ...request.options, signal })
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
@@ -36,11 +36,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
     told.add(error)
   }
   watcher.on('error', tellOnce)
-  let isLate = false
-  const { restart, stop } = deadline(timeout, () => {
-    isLate = true
-    void watcher.close()
-  })
+  const wait = deadline(timeout, 'change', () => void watcher.close())
   const endProgress =
     quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
   let isReady = false
@@ -54,62 +50,51 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
       return
     }
     if (quiet === 0) tellCoverage(watcher.coverage())
-    restart()
+    wait.restart()
   }
   watcher.ready.then(onReady, () => {})
 
-  const { isWanted, lines } = printerOf(request)
+  const rowsOf = rowsIn(request)
   try {
     // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
     for await (const batch of watcher) {
-      const wanted = batch.filter(isWanted)
+      const wanted = batch
+        .map((change) => ({ change, rows: rowsOf(change) }))
+        .filter(({ rows }) => rows.length > 0)
       if (wanted.length === 0) continue
-      stop()
-      if (quiet < 2) await print(lines(wanted), signal)
-      if (!monitor && wanted.some((change) => !isInitial(change, request.options))) return 0
-      if (isReady) restart()
+      wait.stop()
+      const lines = wanted.flatMap(({ change, rows }) => (format ? rows.map(format) : jsonLine(change)))
+      if (quiet < 2) await print(lines, signal)
+      if (!monitor && wanted.some(({ change }) => !isInitial(change, request.options))) return 0
+      if (isReady) wait.restart()
     }
   } catch (error) {
     tellOnce(error)
     return 1
   } finally {
     endProgress()
-    stop()
+    wait.stop()
   }
-  if (absence !== undefined) {
-    tellOnce(absence)
-    return 1
-  }
-  if (isLate) tell(`no change within ${timeout} s`)
-  return isLate ? 1 : 0
+  if (absence === undefined) return wait.end()
+  tellOnce(absence)
+  return 1
 }
 
-/** Returns what chooses the changes that were asked for, and makes lines of them. */
-function printerOf({ filter, format, given, mask }: ChangesRequest) {
-  // The cookie of the last printed rename.
+/** Returns what makes the rows of a change, of the events that were asked for: none if the change is not to be told. */
+function rowsIn({ filter, given, mask }: ChangesRequest): (change: Change) => EventRow[] {
+  // The cookie of the last rename.
   let cookies = 0
-  const events = (change: EntryChange | RenameChange): ChangeEvent[] =>
-    eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
-
-  function isWanted(change: Change): boolean {
-    return isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0)
+  return (change) => {
+    if (isAboutRoot(change))
+      return [{ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 }]
+    return reportedAs(change).flatMap((each) => {
+      const cookie = each.type === 'rename' ? ++cookies : 0
+      const events = eventsOf(each, mask).filter(({ path, kind }) => filter.tells(path, kind))
+      return events.map(({ path, kind, mask: bits }) => {
+        return { ...given.place(path, kind), events: inotifywaitNames(bits), cookie }
+      })
+    })
   }
-
-  function* lines(changes: readonly Change[]): Iterable<string> {
-    for (const change of changes) {
-      if (format === undefined) yield jsonLine(change)
-      else if (isAboutRoot(change)) {
-        yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
-      } else {
-        for (const each of reportedAs(change)) {
-          const cookie = each.type === 'rename' ? ++cookies : 0
-          for (const { path, kind, mask: bits } of events(each))
-            yield format({ ...given.place(path, kind), events: inotifywaitNames(bits), cookie })
-        }
-      }
-    }
-  }
-  return { isWanted, lines }
 }
 
 // True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
@@ -124,14 +109,13 @@ function directories(coverage: readonly Coverage[]): string {
 
 /** Tells one line for all paths that are watched in one way for one reason, as there may be thousands. */
 function tellCoverage(coverage: readonly Coverage[]): void {
-  const alike = new Map<string, string[]>()
+  const alike: Record<string, string[]> = {}
   for (const { path, backend, why } of coverage) {
     const how = `${backend} (${why})`
-    const paths = alike.get(how)
-    if (paths === undefined) alike.set(how, [path])
-    else paths.push(path)
+    alike[how] ??= []
+    alike[how].push(path)
   }
-  for (const [how, [first = '', ...rest]] of alike) {
+  for (const [how, [first = '', ...rest]] of Object.entries(alike)) {
     const others = rest.length === 0 ? '' : ` and ${rest.length.toLocaleString('en')} more`
     tell(`${printable(first)}${others}: ${how}`, 'info')
   }
@@ -142,13 +126,10 @@ function tellCoverage(coverage: readonly Coverage[]): void {
 function absenceIn(coverage: Coverage[]): InotifyError | undefined {
   for (const { path, uncovered } of coverage) {
     const error = uncovered.find((each) => each.path === path)?.error
-    if (error instanceof InotifyError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) {
-      const hint =
-        error.code === 'ENOENT'
-          ? 'a path must be there when the command starts: make it, or watch the directory above'
-          : ''
-      return new InotifyError({ errno: -error.errno, syscall: 'watch', path, hint })
-    }
+    if (!(error instanceof InotifyError) || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) continue
+    const remedy = 'a path must be there when the command starts: make it, or watch the directory above'
+    const hint = error.code === 'ENOENT' ? remedy : ''
+    return new InotifyError({ errno: -error.errno, syscall: 'watch', path, hint })
   }
   return undefined
 }

@@ -31,18 +31,13 @@ export async function watchRaw(request: Wanted, signal: AbortSignal): Promise<nu
   }
 
   if (quiet === 0) tell(`Watches established: ${pathOf.size}`, 'info')
-  let isLate = false
-  const { restart, stop } = deadline(timeout, () => {
-    isLate = true
-    inotify.close()
-  })
-  restart()
+  const wait = deadline(timeout, 'event', () => inotify.close())
+  wait.restart()
   for await (const batch of inotify) {
-    stop()
+    wait.stop()
     if (quiet < 2) await print(lines(batch), signal)
     if (!monitor) return 0
-    restart()
+    wait.restart()
   }
-  if (isLate) tell(`no event within ${timeout} s`)
-  return isLate ? 1 : 0
+  return wait.end()
 }
