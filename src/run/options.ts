@@ -29,7 +29,7 @@ export interface RunOptions {
 }
 
 const KNOWN = ['interval', 'backend', 'onFailure', 'try', 'signal', 'cwd', 'env', 'stdio']
-const DAY = 86_400_000
+export const DAY = 86_400_000
 
 /** The words for the supervisor, before the program. Throws a TypeError that names what is wrong. */
 export function wordsOf(command: string, args: readonly string[], options: RunOptions): string[] {

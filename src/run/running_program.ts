@@ -24,6 +24,8 @@ export interface RunEvents {
   error: [error: Error]
   /** It has ended, with an exit code or by a signal; the other is null. All that was told before has been delivered. */
   exit: [code: number | null, signal: NodeJS.Signals | null]
+  /** @internal Why it cannot be served, with `try`. Without a listener it is a process warning. */
+  warning: [why: string]
 }
 
 // These alone are not for the supervisor to pass on.
@@ -176,16 +178,14 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
       this.#program = pid
       this.#sendEarly()
     } else if (event === 'error') this.emit('error', new Error(message))
-    else if (event === 'warning') warn('INOTIFY_BRIDGE_RUN', `run: ${message}`)
-    else if (event === 'dropped')
-      warn(
-        'INOTIFY_BRIDGE_RUN',
-        `run: ${lines} watches are not told of: this process has not read for too long`,
-      )
-    else {
+    else if (event === 'watch') {
       this.#watches.set(`${pid} ${path}`, { pid, path, source })
       if (this.#watches.size > this.#most) this.#most = 2 * this.coverage().length + 1024
       this.emit('watch', { pid, path, source, ...(wd !== undefined && { wd }) })
+    } else {
+      const dropped = `${lines} watches are not told of: this process has not read for too long`
+      const why = event === 'warning' ? message : dropped
+      this.emit('warning', why) || warn('INOTIFY_BRIDGE_RUN', `run: ${why}`)
     }
   }
 }

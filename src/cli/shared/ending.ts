@@ -1,5 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { type EventEmitter, once } from 'node:events'
 import { constants } from 'node:os'
 import { describeErrno, printable } from '../../errors.ts'
 import { ours } from './reaper.ts'
@@ -25,7 +24,7 @@ export class CommandError extends Error {
 }
 
 /** Resolves when a child ends, which is left to Node until then. Rejects as it could not be started. */
-export async function endOf(child: ChildProcess): Promise<Ending> {
+export async function endOf(child: EventEmitter & { pid?: number | undefined }): Promise<Ending> {
   const { pid = 0 } = child
   ours.add(pid)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]

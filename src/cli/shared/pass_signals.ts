@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /** The signals that are passed on. Not SIGTSTP, SIGTTIN and SIGTTOU: a stop of this process (a terminal stops both) must stop it. */
@@ -25,7 +24,10 @@ const OF_TERMINALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT', 
  * at any price'. A listener cannot see who sent a signal. So while this group is a terminal's foreground, signals of terminals are not
  * passed on. The price: a `kill -INT` of this process alone does nothing then (`kill -TERM` does).
  */
-export function passSignals(child: ChildProcess, isForeground: () => boolean = inForeground): Disposable {
+export function passSignals(
+  child: { kill(signal: NodeJS.Signals): unknown },
+  isForeground: () => boolean = inForeground,
+): Disposable {
   const listeners = PASSED.map((signal) => {
     const listener = () => {
       if (!OF_TERMINALS.has(signal) || !isForeground()) child.kill(signal)

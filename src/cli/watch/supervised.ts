@@ -1,14 +1,13 @@
-import { createInterface } from 'node:readline'
 import { findRun } from '../../addon.ts'
 import { messageOf, printable } from '../../errors.ts'
 import { backendFor, capability } from '../../mounts/filesystems.ts'
 import { mountOf } from '../../mounts/mount_of.ts'
+import { DAY, wordsOf } from '../../run/options.ts'
+import { RunningProgram } from '../../run/running_program.ts'
 import { settingsOf, type WatchOptions } from '../../watch/options.ts'
 import type { Ending } from '../shared/ending.ts'
 import { tell } from '../shared/output.ts'
-import { runProgram } from '../shared/run_program.ts'
-
-const DAY = 86_400_000
+import { standFor } from '../shared/run_program.ts'
 
 /**
  * Runs `inotify-bridge watch` with these arguments under the supervisor of `inotify-bridge run`, if any of the places lies on a silent mount:
@@ -35,22 +34,18 @@ export async function watchSupervised(
     warn(messageOf(error))
     return undefined
   }
-  // Which silent mounts there are is known better here, by their names in mountinfo.
-  const source = silent.length === places.length ? 'poll' : 'auto'
-  const every = String(Math.min(Math.ceil(settings.interval), DAY))
-  const options = ['--as-child', '--try', '--report', '3', '--backend', source, '--interval', every]
-  const command = [process.execPath, ...process.execArgv, process.argv[1] as string]
   // Taken into the options, which these would override.
   const { INOTIFY_BRIDGE_BACKEND: _, INOTIFY_BRIDGE_INTERVAL: __, ...env } = process.env
   const end = args.includes('--') ? args.indexOf('--') : args.length
   const watch = ['watch', ...args.toSpliced(end, 0, '--backend=inotify')]
-  return await runProgram(supervisor, [...options, '--', ...command, ...watch], env, (report) => {
-    // A path with U+2028, which ends a line here, is in a report of another kind.
-    createInterface({ input: report }).on('line', (line) => {
-      const [, why] = /^\{"event":"(?:warning|error)","message":(".*")\}$/.exec(line) ?? []
-      if (why !== undefined) warn(JSON.parse(why))
-    })
-  })
+  const node = [...process.execArgv, process.argv[1] as string, ...watch]
+  // Which silent mounts there are is known better here, by their names in mountinfo.
+  const source = silent.length === places.length ? 'poll' : 'auto'
+  const every = Math.min(Math.ceil(settings.interval), DAY)
+  const words = wordsOf(process.execPath, node, { backend: source, interval: every, try: true, env })
+  return await standFor(() =>
+    new RunningProgram(supervisor, ['--as-child', ...words], { env, stdio: 'inherit' }).on('warning', warn),
+  )
 }
 
 function isSilent(place: string): boolean {
