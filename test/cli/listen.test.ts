@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
 import { Connections, mostConnections } from '../../src/cli/service/connections.ts'
-import { listenAt } from '../../src/cli/service/listen.ts'
+import { listenAt, type Routes } from '../../src/cli/service/listen.ts'
 import { startService } from '../../src/cli/service/service.ts'
+import { limitsOf } from '../../src/reload/actions/open_files.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, NOTHING, Program } from './command.ts'
 
+const MOST = mostConnections(limitsOf('self').soft)
 const PATIENCE = { interval: 5, timeout: 60_000 }
 /** As few as a container may be given. */
 const DESCRIPTORS = 256
@@ -111,12 +113,11 @@ test('nor a reload', async () => {
 /** A listener here, with the routes that these tests ask for. */
 async function started(onError: (error: Error) => void = () => {}) {
   const asked = { count: 0 }
-  const ok = () => ({ status: 200, body: 'ok\n' })
-  const routes = new Map([
-    ['/readyz', ok],
-    ['/metrics', () => ({ status: 200, body: `${++asked.count}` })],
+  const routes: Routes = new Map([
+    ['/readyz', () => [200, 'ok\n']],
+    ['/metrics', () => [200, `${++asked.count}`]],
     // More than the kernel's buffers take for a client that does not read.
-    ['/large', () => ({ status: 200, body: 'x'.repeat(50_000_000) })],
+    ['/large', () => [200, 'x'.repeat(50_000_000)]],
   ])
   const listener = await listenAt({ host: '127.0.0.1', port: 0 }, routes, onError)
   onTestFinished(() => listener[Symbol.asyncDispose]())
@@ -126,7 +127,7 @@ async function started(onError: (error: Error) => void = () => {}) {
 test('a client that sends late, and from elsewhere, does not give way to many from one address', async () => {
   const { url } = await started()
   const late = await open(url, '127.0.0.2')
-  for (let n = 0; n < 2 * mostConnections(); n++) await open(url)
+  for (let n = 0; n < 2 * MOST; n++) await open(url)
   const answered = once(late, 'data')
   late.write(GET('/readyz'))
   expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 200 /)
@@ -136,7 +137,7 @@ test('from one address the oldest gives way, so that whoever comes is answered',
   const { url } = await started()
   const sockets: Socket[] = []
   const closed: number[] = []
-  for (let n = 0; n < mostConnections() + 10; n++) {
+  for (let n = 0; n < MOST + 10; n++) {
     const socket = await open(url)
     sockets.push(socket.once('close', () => closed.push(n)).resume())
   }
@@ -145,13 +146,15 @@ test('from one address the oldest gives way, so that whoever comes is answered',
 })
 
 test('of few descriptors most are kept for the work', () => {
-  const limits = (soft: string) =>
-    `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}     1048576  files\n`
-  expect(mostConnections(limits('1024'))).toBe(64)
-  expect(mostConnections(limits('256'))).toBe(32)
-  expect(mostConnections(limits('64'))).toBe(8)
-  expect(mostConnections(limits('unlimited'))).toBe(64)
-  expect(mostConnections('')).toBe(64)
+  for (const [soft, most] of [
+    [1024, 64],
+    [256, 32],
+    [64, 8],
+    [4, 1],
+    // No limit, or none that is known.
+    [Number.NaN, 64],
+  ] as const)
+    expect(mostConnections(soft)).toBe(most)
 })
 
 test('who is silent, slow, or does not read is let go of within seconds', async () => {

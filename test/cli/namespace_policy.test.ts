@@ -45,7 +45,11 @@ test.each([
   ],
   ['mount(MS_SLAVE)', 'EINVAL', {}, 'chroot'],
 ])('%s, %s: why, and what to do instead', (call, code, files, words) => {
-  const text = whyForbidden(call, code, (path) => Object.entries(files).find(([each]) => each === path)?.[1])
+  const text = whyForbidden(
+    call,
+    code,
+    (path) => Object.entries(files).find(([each]) => each === path)?.[1] ?? '',
+  )
   expect(text).toContain(words)
   expect(text).toMatch(/; mirror into a directory that the workload mounts instead .*medium: Memory\)$/)
   expect(text).not.toContain('\n')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
-import { type ReloadArguments, readReloadArguments } from '../../src/cli/reload/reload_options.ts'
+import { readReloadArguments } from '../../src/cli/reload/reload_options.ts'
 import { Run } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
 import {
@@ -26,7 +26,7 @@ const PARSERS: Record<string, (args: string[]) => unknown> = {
 /** The one container that reloads another, and what its line says. */
 function reloadIn(file: string): {
   container: ReturnType<typeof podIn>['containers'][number]
-  line: ReloadArguments
+  line: ReturnType<typeof readReloadArguments>
 } {
   const [found, ...others] = podIn(file).containers.flatMap((container) =>
     linesOf(container)

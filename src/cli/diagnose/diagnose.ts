@@ -1,6 +1,6 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import { SCRATCH } from '../../mounts/diagnosis/probe.ts'
-import { checkRename, type End } from '../../mounts/diagnosis/rename_check.ts'
+import { checkRename } from '../../mounts/diagnosis/rename_check.ts'
 import { type Command, parse, requirePaths } from '../shared/command.ts'
 import { flag } from '../shared/option.ts'
 import { jsonLine, printsObjects, printText, tell } from '../shared/output.ts'
@@ -61,16 +61,12 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     }
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined) {
-      const move = checkRename(endOf(a), endOf(b))
+      const move = checkRename({ ...a, path: a.diagnosis.path }, { ...b, path: b.diagnosis.path })
       show(move, (paper) => moveLines(move, paper))
     }
     const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
     return isBad || found.length < paths.length ? 1 : 0
   },
-}
-
-function endOf({ diagnosis: { path }, route, directory }: Examination): End {
-  return { path, route, directory }
 }
 
 /** Returns what prints a finding: as an object, or as lines with an empty one between two findings. */

@@ -89,14 +89,16 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
     return
   }
   const isDirectory = files.length > 1 || /(^|\/)\.{0,2}$/.test(target)
-  const directory = await (isDirectory ? followToDirectory : openDirectory)(calls, target)
-  if (directory !== undefined) requireNames(files)
+  // Held, whatever has its path later.
+  const directory = await followToDirectory(calls, target).catch((error) => {
+    if (isDirectory || !['ENOENT', 'ENOTDIR'].includes(codeOf(error))) throw error
+  })
+  if (directory) requireNames(files)
   // All files are read before the first is published: a missing file must not leave half of them new.
   for (const [name, { data, newMode, group }] of await readAll(files, signal)) {
-    const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
+    const path = directory ? `${target.replace(/\/+$/, '')}/${name}` : target
     const replacement = { data, mode, newMode, newGroup: group }
-    if (directory === undefined) await replaceFileAs(path, replacement)
-    else await replaceFileIn(directory, name, path, replacement)
+    await (directory ? replaceFileIn(directory, name, path, replacement) : replaceFileAs(path, replacement))
     report('published', { path, bytes: data.length }, `published ${path}`)
   }
 }
@@ -106,14 +108,4 @@ async function readAll(files: readonly string[], signal: AbortSignal): Promise<A
   const read: Array<[string, Input]> = []
   for (const file of files) read.push([basename(file), await readInput(file, signal)])
   return read
-}
-
-/** Opens a directory, and so holds it whatever has its path later; undefined if there is none. */
-async function openDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle | undefined> {
-  try {
-    return await followToDirectory(calls, path)
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
-    throw error
-  }
 }

@@ -4,7 +4,7 @@ import { aborted } from '../shared/aborted.ts'
 import type { Command } from '../shared/command.ts'
 import { report, tell } from '../shared/output.ts'
 import { ours, startReaper } from '../shared/reaper.ts'
-import { RELOAD_OPTIONS, type ReloadArguments, readReloadArguments } from './reload_options.ts'
+import { RELOAD_OPTIONS, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
 import { reloadStatus } from './reload_status.ts'
 
@@ -33,55 +33,41 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
   ],
   printsLog: true,
   async run(args, signal) {
-    const settings = readReloadArguments(args)
+    const { config, once, listen } = readReloadArguments(args)
     using _ = startReaper()
-    return await (settings.once ? once : follow)(settings, signal)
-  },
-}
-
-async function follow(settings: ReloadArguments, signal: AbortSignal): Promise<number> {
-  const { config } = settings
-  const status = reloadStatus(config.paths)
-  await using service = await startService('reload', settings, status, report)
-  await using reloader = started(new Reloader(config))
-  status.follow(reloader)
-  const ended = aborted(signal)
-  if (!(await Promise.race([hasBegun(reloader), ended.then(() => true)]))) return 1
-  if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
-  await ended
-  // The readers of /readyz learn first that the command is ending.
-  await service[Symbol.asyncDispose]()
-  return 0
-}
-
-async function once({ config }: ReloadArguments, signal: AbortSignal): Promise<number> {
-  await using reloader = started(new Reloader(config, true))
-  let isDone = false
-  reloader.on('reload', () => {
-    isDone = true
-  })
-  const inVain = new Promise<void>((resolve) => reloader.once('error', () => resolve()))
-  const tried = hasBegun(reloader).then((begun) => (begun ? reloader.trigger() : undefined))
-  await Promise.race([tried, inVain, aborted(signal)])
-  return isDone ? 0 : 1
-}
-
-/** Resolves with true if the reloader can work. It has told the reason why not as an 'error', which is printed. */
-function hasBegun({ ready }: Reloader): Promise<boolean> {
-  return ready.then(
-    () => true,
-    () => false,
-  )
-}
-
-function started(reloader: Reloader): Reloader {
-  reportReload(reloader)
-  reloader.on('child', (pid, ended) => {
-    ours.add(pid)
-    void ended.then((how) => {
-      ours.delete(pid)
-      if (how !== '') tell(how)
+    const status = reloadStatus(config.paths)
+    await using service = await startService('reload', { listen }, status, report)
+    await using reloader = new Reloader(config, once)
+    reportReload(reloader)
+    reloader.on('child', (pid, end) => {
+      ours.add(pid)
+      void end.then((how) => {
+        ours.delete(pid)
+        if (how !== '') tell(how)
+      })
     })
-  })
-  return reloader
+    status.follow(reloader)
+    const ended = aborted(signal)
+    // It has told the reason why it cannot work as an 'error', which is printed.
+    const begun = reloader.ready.then(
+      () => true,
+      () => false,
+    )
+    if (once) {
+      let code = 1
+      reloader.on('reload', () => {
+        code = 0
+      })
+      const inVain = new Promise((resolve) => reloader.once('error', resolve))
+      const tried = begun.then((mayTry) => (mayTry ? reloader.trigger() : undefined))
+      await Promise.race([tried, inVain, ended])
+      return code
+    }
+    if (!(await Promise.race([begun, ended.then(() => true)]))) return 1
+    if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
+    await ended
+    // The readers of /readyz learn first that the command is ending.
+    await service[Symbol.asyncDispose]()
+    return 0
+  },
 }

@@ -21,9 +21,6 @@ import {
   whole,
 } from '../shared/option.ts'
 
-/** The parsed command line of `inotify-bridge reload`. */
-export type ReloadArguments = ReturnType<typeof readReloadArguments>
-
 const WITH_SIGNAL = { needs: 'signal' }
 
 export const RELOAD_OPTIONS = {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
 /** Callers that probe and scrape are few; more than so many is somebody who holds them. */
@@ -8,20 +7,10 @@ const MOST = 64
  * The number of connections that may be open at once: each is a descriptor, and without descriptors nothing can be mirrored or read. At most an
  * eighth of what this process may have, so that the rest is for its work.
  *
- * @param limits what /proc/self/limits has (proc_pid_limits(5)): of the shell's `ulimit -n`, which Node raises as far as it may
+ * @param soft the shell's `ulimit -n`, which Node raises as far as it may; NaN: none is known
  */
-export function mostConnections(limits = readLimits()): number {
-  const soft = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY)
-  return Math.max(1, Math.min(MOST, Math.floor(soft / 8)))
-}
-
-function readLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'latin1')
-  } catch {
-    // No /proc: what is usual is enough.
-    return ''
-  }
+export function mostConnections(soft: number): number {
+  return Math.max(1, Math.min(MOST, Number.isNaN(soft) ? MOST : Math.floor(soft / 8)))
 }
 
 /**

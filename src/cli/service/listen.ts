@@ -18,12 +18,8 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** An answer to a GET. */
-export interface Answer {
-  readonly status: number
-  readonly type?: string
-  readonly body: string
-}
+/** The answers to a GET, by path: a status and a text. */
+export type Routes = ReadonlyMap<string, () => readonly [status: number, body: string]>
 
 /** Parses `PORT`, `HOST:PORT`, `[IPV6]:PORT`. */
 function listenAddress(value: string, name: string): ListenAddress {
@@ -39,14 +35,6 @@ function listenAddress(value: string, name: string): ListenAddress {
 /** The time for a whole request, for its answer to be taken, and for the next request, in ms. A probe needs a few. */
 const PATIENCE = 5000
 
-/** The timeouts. By itself Node checks the first two once in 30 s. */
-const TIMEOUTS = {
-  headersTimeout: PATIENCE,
-  requestTimeout: PATIENCE,
-  keepAliveTimeout: PATIENCE,
-  connectionsCheckingInterval: 1000,
-}
-
 /**
  * Listens, or throws one line that says why it cannot: a small HTTP server for probes and metrics. Anybody who can reach it may try to wear
  * it out. Returns its `http://127.0.0.1:40001` too.
@@ -55,14 +43,18 @@ const TIMEOUTS = {
  */
 export async function listenAt(
   { host, port }: ListenAddress,
-  routes: ReadonlyMap<string, () => Answer>,
+  routes: Routes,
   onError: (error: Error) => void,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   // Loaded here: processes that do not listen do not pay the memory.
   const { createServer } = await import('node:http')
-  const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
+  const { limitsOf } = await import('../../reload/actions/open_files.ts')
+  const timeouts = { headersTimeout: PATIENCE, requestTimeout: PATIENCE, keepAliveTimeout: PATIENCE }
+  // By itself Node checks the first two once in 30 s.
+  const options = { ...timeouts, connectionsCheckingInterval: 1000 }
+  const server = createServer(options, (request, response) => answer(routes, request, response))
   server.setTimeout(PATIENCE)
-  const connections = new Connections(mostConnections())
+  const connections = new Connections(mostConnections(limitsOf('self').soft))
   server.on('connection', (socket: Socket) => connections.add(socket))
   try {
     server.listen({ port, host })
@@ -87,21 +79,19 @@ export async function listenAt(
 }
 
 function answer(
-  routes: ReadonlyMap<string, () => Answer>,
+  routes: Routes,
   { method, url = '', socket }: IncomingMessage,
   response: ServerResponse,
 ): void {
   // Sent before an earlier answer had gone: a client that reads none could have thousands of answers kept.
   if (response.socket === null) return void socket.destroy()
   const route = routes.get(url.split('?')[0] ?? '')
-  const { status, type, body }: Answer =
-    route === undefined
-      ? { status: 404, body: `there are ${[...routes.keys()].join(', ')}\n` }
-      : method === 'GET' || method === 'HEAD'
-        ? route()
-        : { status: 405, body: 'GET or HEAD\n' }
+  const isRead = method === 'GET' || method === 'HEAD'
+  const refused = isRead ? undefined : ([405, 'GET or HEAD\n'] as const)
+  const [status, body] = route ? (refused ?? route()) : [404, `there are ${[...routes.keys()].join(', ')}\n`]
   response.writeHead(status, {
-    'content-type': type ?? 'text/plain; charset=utf-8',
+    // The version is of Prometheus' text format, which is text to all others.
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     ...(status === 405 && { allow: 'GET, HEAD' }),
   })

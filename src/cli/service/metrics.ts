@@ -1,8 +1,5 @@
 // By hand, since it is this short: prom-client would be a second run-time dependency, for a dozen metrics.
 
-/** Media type of Prometheus' text format. */
-export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-
 /** A value, by its labels. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
@@ -22,11 +19,8 @@ export function metricsText(command: string, metrics: Metrics): string {
 }
 
 function labelsOf(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`)
+  // A path may hold any character but NUL.
+  const escaped = (text: string) => text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
-}
-
-/** A path may hold any character but NUL. */
-function escapeLabel(text: string): string {
-  return text.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
 }

@@ -17,12 +17,9 @@ export class ReadyFile implements Disposable {
   #present = false
   #trouble = ''
   #timer: NodeJS.Timeout | undefined
-  // Also when an error ends the process. Nobody is left to tell about an obstacle in the file's place.
-  readonly #onExit = () => {
-    try {
-      rmSync(this.#path, { force: true })
-    } catch {}
-  }
+  #isOver = false
+  // Also when an error ends the process.
+  readonly #onExit = () => this[Symbol.dispose]()
 
   /** Throws one line that says why there can be no such file. */
   constructor(path: string, isReady: () => boolean) {
@@ -43,10 +40,13 @@ export class ReadyFile implements Disposable {
 
   /** Creates or removes the file. Called also without a change: somebody may have removed the file, or put something in its place, ready or not. */
   check(): void {
+    if (this.#isOver) return
     const isReady = this.#isReady()
     this.#try(() => {
       if (!isReady) rmSync(this.#path, { force: true })
-      else if (!this.#isThere()) this.#make((draft) => renameSync(draft, this.#path))
+      // A symlink of another user's may lead to something, or not.
+      else if (!this.#present || !lstatSync(this.#path, { throwIfNoEntry: false })?.isFile())
+        this.#make((draft) => renameSync(draft, this.#path))
       this.#present = isReady
     })
     clearTimeout(this.#timer)
@@ -54,8 +54,10 @@ export class ReadyFile implements Disposable {
     if (!isReady) this.#timer = setTimeout(() => this.check(), FORGED_INTERVAL).unref()
   }
 
-  /** Removes the file. The command ends as it should whatever has become of the file. */
+  /** Removes the file, once: later the file may be a successor's. The command ends as it should whatever has become of the file. */
   [Symbol.dispose](): void {
+    if (this.#isOver) return
+    this.#isOver = true
     process.off('exit', this.#onExit)
     clearTimeout(this.#timer)
     this.#try(() => rmSync(this.#path, { force: true }))
@@ -71,11 +73,6 @@ export class ReadyFile implements Disposable {
       if (message !== this.#trouble) tell(message, 'error', fieldsOf(error))
     }
     this.#trouble = message
-  }
-
-  #isThere(): boolean {
-    // A symlink of another user's may lead to something, or not.
-    return this.#present && lstatSync(this.#path, { throwIfNoEntry: false })?.isFile() === true
   }
 
   /**

@@ -1,6 +1,6 @@
 import { fieldsOf, type Report, tell } from '../shared/output.ts'
-import { type Answer, type ListenAddress, listenAt } from './listen.ts'
-import { METRICS_TYPE, type Metrics, metricsText } from './metrics.ts'
+import { type ListenAddress, listenAt, type Routes } from './listen.ts'
+import { type Metrics, metricsText } from './metrics.ts'
 import { ReadyFile } from './ready_file.ts'
 
 /** The state of a command, from before it begins until after it has ended, for probes and metrics. */
@@ -19,7 +19,7 @@ interface ServiceSettings {
 
 /**
  * Tells others the state of a command, until disposed of: `--ready-file` and `--listen`. Both are set up, or have failed, before the command
- * begins. Disposal is idempotent: by a second call the ready file may be that of a successor, which has begun meanwhile.
+ * begins. Disposal is idempotent.
  */
 export async function startService(
   command: string,
@@ -27,49 +27,34 @@ export async function startService(
   status: Status,
   report: Report,
 ): Promise<AsyncDisposable> {
-  let file =
-    readyFile === undefined ? undefined : new ReadyFile(readyFile, () => status.unready === undefined)
+  const isReady = () => status.unready === undefined
+  const file = readyFile === undefined ? undefined : new ReadyFile(readyFile, isReady)
   status.onTold = () => file?.check()
-  const endFile = () => {
-    file?.[Symbol.dispose]()
-    file = undefined
-  }
-  const listening = listen && listenAt(listen, routes(command, status), onceEach())
+  const routes: Routes = new Map([
+    // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
+    ['/healthz', () => [200, 'ok\n']],
+    ['/readyz', () => (status.unready === undefined ? [200, 'ok\n'] : [503, `${status.unready}\n`])],
+    ['/metrics', () => [200, metricsText(command, status.metrics())]],
+  ])
+  const said = new Set<string>()
+  const listening =
+    listen &&
+    listenAt(listen, routes, (error) => {
+      const message = `--listen: a connection could not be taken: ${error.message}`
+      // Once: a client that connects again and again would fill the log.
+      if (!said.has(message)) tell(message, 'error', fieldsOf(error))
+      said.add(message)
+    })
   // The file goes if there is nothing to listen on.
   const listener = await listening?.catch((error) => {
-    endFile()
+    file?.[Symbol.dispose]()
     throw error
   })
   if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
   return {
     async [Symbol.asyncDispose]() {
-      endFile()
+      file?.[Symbol.dispose]()
       await listener?.[Symbol.asyncDispose]()
     },
   }
-}
-
-/** Tells each error once: a client that connects again and again would fill the log. */
-function onceEach(): (error: Error) => void {
-  const said = new Set<string>()
-  return (error) => {
-    const message = `--listen: a connection could not be taken: ${error.message}`
-    if (!said.has(message)) tell(message, 'error', fieldsOf(error))
-    said.add(message)
-  }
-}
-
-function routes(command: string, status: Status): ReadonlyMap<string, () => Answer> {
-  return new Map<string, () => Answer>([
-    // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
-    ['/healthz', () => ({ status: 200, body: 'ok\n' })],
-    [
-      '/readyz',
-      () => {
-        const { unready } = status
-        return unready === undefined ? { status: 200, body: 'ok\n' } : { status: 503, body: `${unready}\n` }
-      },
-    ],
-    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: metricsText(command, status.metrics()) })],
-  ])
 }

@@ -38,14 +38,10 @@ export function helpOf(name: string, { usage, about, options, notes, examples }:
   return `${lines.join('\n')}\n`
 }
 
-function optionHelp(name: string, option: Option): string {
-  const left = `  ${namesOf(name, option)}  `.padEnd(MARGIN)
-  return left + wrap(option.text, WIDTH - MARGIN).join(`\n${' '.repeat(MARGIN)}`)
-}
-
-/** `-e, --event NAMES` */
-export function namesOf(name: string, { short, argument }: Option): string {
-  return `${short === undefined ? '   ' : `-${short},`} --${name}${argument === undefined ? '' : ` ${argument}`}`
+/** `-e, --event NAMES`, and the text in a column of its own. */
+function optionHelp(name: string, { short, argument, text }: Option): string {
+  const names = `${short === undefined ? '   ' : `-${short},`} --${name}${argument === undefined ? '' : ` ${argument}`}`
+  return `  ${names}  `.padEnd(MARGIN) + wrap(text, WIDTH - MARGIN).join(`\n${' '.repeat(MARGIN)}`)
 }
 
 /** Paragraphs, filled, but for those with a line that begins with a space. */

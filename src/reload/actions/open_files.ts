@@ -27,7 +27,7 @@ export function withUsualLimit<T>(start: () => T): T {
 }
 
 /** Returns the limits of proc_pid_limits(5); NaN for a process that cannot be seen, or without a limit. */
-function limitsOf(pid: number | 'self'): { soft: number; hard: number } {
+export function limitsOf(pid: number | 'self'): { soft: number; hard: number } {
   let text = ''
   try {
     text = readFileSync(`/proc/${pid}/limits`, 'latin1')
