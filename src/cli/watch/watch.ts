@@ -1,11 +1,8 @@
-import { lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
 import {
   IN_ACCESS,
   IN_ALL_EVENTS,
   IN_CLOSE_NOWRITE,
   IN_CLOSE_WRITE,
-  IN_DONT_FOLLOW,
   IN_OPEN,
 } from '../../inotify/constants.ts'
 import { formatMask } from '../../inotify/mask.ts'
@@ -48,10 +45,6 @@ const OPTIONS = {
   },
   initial: flag('first print what is there, as created', BY_CHANGES),
   follow: flag('go into directories behind symlinks', BY_CHANGES),
-  'no-dereference': flag('of a PATH that is a symlink, watch the link itself', {
-    short: 'P',
-    without: { follow: '' },
-  }),
   settle: option(
     'MS',
     'print that a file was modified when it has been quiet for so long; 0, the default: each time',
@@ -118,28 +111,17 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     }
 
     requirePaths(paths)
-    const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-    const links = values['no-dereference'] ? paths.filter(isLink) : []
-    // A link is watched as an entry of its directory.
-    const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
-    if (raw) {
-      const ended = await watchSupervised(args, roots, options)
-      return ended ?? watchRaw({ ...wanted, paths }, signal)
-    }
+    if (raw) return (await watchSupervised(args, paths, options)) ?? watchRaw({ ...wanted, paths }, signal)
     const given = new GivenPaths(paths)
     const filter = pathFilter(values, (path, kind) => given.shown(path, kind))
-    const { ignores } = filter
-    if (links.length > 0)
-      options.ignore = (path, kind) => !given.leadsTo(path) || ignores?.(path, kind) === true
-    else if (ignores !== undefined) options.ignore = ignores
-    return watchChanges({ ...wanted, paths: roots, options, given, filter, format: row }, signal)
+    if (filter.ignores) options.ignore = filter.ignores
+    return watchChanges({ ...wanted, paths, options, given, filter, format: row }, signal)
   },
 }
 
-function maskOf({ event: names, raw, 'no-dereference': stays }: Values<typeof OPTIONS>): number {
+function maskOf({ event: names, raw }: Values<typeof OPTIONS>): number {
   const mask = names === undefined ? IN_ALL_EVENTS : maskOfNames(names)
-  if (raw) return mask | (stays ? IN_DONT_FOLLOW : 0)
-  if (names === undefined) return mask
+  if (raw || names === undefined) return mask
   // `close` asks for both of its kinds.
   const read = IN_ACCESS | IN_OPEN | (mask & IN_CLOSE_WRITE ? 0 : IN_CLOSE_NOWRITE)
   if (mask & read) throw new UsageError(`${formatMask(mask & read)} changes nothing; --raw tells of it`)

@@ -49,12 +49,6 @@ export class GivenPaths {
     return watched + name
   }
 
-  /** Returns true for a watched path, a path below one, and a path on the way to one. */
-  leadsTo(path: string): boolean {
-    if (this.#given.has(path) || this.#below(path) !== undefined) return true
-    return [...this.#given.keys()].some((given) => given.startsWith(withSlash(path)))
-  }
-
   /** Shortens a path by the innermost watched directory above it. */
   #below(path: string): string | undefined {
     for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
