@@ -6,7 +6,7 @@ import { flag } from '../shared/option.ts'
 import { jsonLine, printsObjects, printText, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
 import { examine, probe } from './examiner.ts'
-import { type Paper, paperOf } from './page.ts'
+import { paperOf } from './page.ts'
 
 const OPTIONS = {
   probe: flag(
@@ -39,7 +39,13 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
   async run(args) {
     const { values, words: paths } = parse(args, OPTIONS)
     requirePaths(paths)
-    const show = printer()
+    const paper = paperOf(process.stdout)
+    let between = ''
+    const show = (found: object, lines: string[]) => {
+      // All text from outside is escaped in the lines; the colours are ours.
+      printText(printsObjects() ? jsonLine(found) : `${between}${lines.join('\n')}\n`)
+      between = '\n'
+    }
     const found: Examination[] = []
     for (const path of paths) {
       const answer = await examine(path)
@@ -47,14 +53,13 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
         const { diagnosis, verdict, environments, holders } = answer.examination
         found.push(answer.examination)
         const probed = values.probe ? await probe(answer.examination) : undefined
-        show({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) }, (paper) =>
-          diagnosisLines(answer.examination, probed, paper),
-        )
+        const fields = { ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) }
+        show(fields, diagnosisLines(answer.examination, probed, paper))
       } else {
         const { unanswered, message, fields = { path } } = answer
         if (unanswered !== undefined) {
           const { code, hint, mount } = unanswered
-          show({ path, error: { code, hint }, mount }, (paper) => unansweredLines(unanswered, paper))
+          show({ path, error: { code, hint }, mount }, unansweredLines(unanswered, paper))
         }
         tell(message, 'error', fields)
       }
@@ -62,20 +67,9 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined) {
       const move = checkRename({ ...a, path: a.diagnosis.path }, { ...b, path: b.diagnosis.path })
-      show(move, (paper) => moveLines(move, paper))
+      show(move, moveLines(move, paper))
     }
     const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
     return isBad || found.length < paths.length ? 1 : 0
   },
-}
-
-/** Returns what prints a finding: as an object, or as lines with an empty one between two findings. */
-function printer(): (found: object, linesOn: (paper: Paper) => string[]) => void {
-  const paper = paperOf(process.stdout)
-  let between = ''
-  return (found, linesOn) => {
-    // All text from outside is escaped in the lines; the colours are ours.
-    printText(printsObjects() ? jsonLine(found) : `${between}${linesOn(paper).join('\n')}\n`)
-    between = '\n'
-  }
 }

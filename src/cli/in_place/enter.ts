@@ -75,7 +75,9 @@ export class Entrant implements AsyncDisposable {
   async covered(): Promise<string | undefined> {
     let [word, ...rest] = await this.#answer()
     if (word === 'map') {
-      this.#socket.write(Uint8Array.of(mapIds(this.child.pid as number)))
+      const { pid = 0 } = this.child
+      const mapped = Number(mapAll(pid, 'uid_map')) | (Number(mapAll(pid, 'gid_map')) << 1)
+      this.#socket.write(Uint8Array.of(mapped))
       ;[word, ...rest] = await this.#answer()
     }
     if (word === undefined) return undefined
@@ -110,12 +112,8 @@ export class Entrant implements AsyncDisposable {
 
 /**
  * Gives a new user namespace all ids that there are here, so that the command can become another user, as far as this process has the
- * rights to: CAP_SETUID, CAP_SETGID, CAP_SETFCAP, which root in a container usually has. Returns enter.cc's answer.
+ * rights to: CAP_SETUID, CAP_SETGID, CAP_SETFCAP, which root in a container usually has. Returns true if it could.
  */
-function mapIds(pid: number): number {
-  return (mapAll(pid, 'uid_map') ? 1 : 0) | (mapAll(pid, 'gid_map') ? 2 : 0)
-}
-
 function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
   try {
     const ours = readFileSync(`/proc/self/${map}`, 'utf8').trim().split('\n')

@@ -24,12 +24,9 @@ export async function runInPlace(
   await using service = await startService('mirror', settings, status, reportOnStderr)
 
   const size = sizeFor(settings.options.limits)
-  await using entrant = await Entrant.start({
-    directory,
-    size,
-    workingDirectory: directoryWithin(directory),
-    command,
-  })
+  const here = process.cwd()
+  const workingDirectory = `${here}/`.startsWith(`${directory}/`) ? here : ''
+  await using entrant = await Entrant.start({ directory, size, workingDirectory, command })
   using _ = passSignals(entrant.child)
   const target = await entrant.covered()
   // A signal that was passed on may have ended the process before it became the command.
@@ -68,12 +65,6 @@ async function directoryAt(source: string): Promise<string> {
   if (directory === '/')
     throw new Error("--in-place cannot cover '/': name the directory that changes unseen")
   return directory
-}
-
-/** Returns the working directory if it is the covered directory or one beneath; '' otherwise. */
-function directoryWithin(directory: string): string {
-  const here = process.cwd()
-  return `${here}/`.startsWith(`${directory}/`) ? here : ''
 }
 
 /**

@@ -8,13 +8,9 @@ const INSTEAD =
 
 /** The settings that forbid user namespaces, each with its forbidding value. */
 const SETTINGS = [
-  ['user.max_user_namespaces', '/proc/sys/user/max_user_namespaces', '0'],
-  ['kernel.unprivileged_userns_clone', '/proc/sys/kernel/unprivileged_userns_clone', '0'],
-  [
-    'kernel.apparmor_restrict_unprivileged_userns',
-    '/proc/sys/kernel/apparmor_restrict_unprivileged_userns',
-    '1',
-  ],
+  ['user.max_user_namespaces', '0'],
+  ['kernel.unprivileged_userns_clone', '0'],
+  ['kernel.apparmor_restrict_unprivileged_userns', '1'],
 ] as const
 
 /**
@@ -48,9 +44,9 @@ function reason(call: string, code: string, read: Read): string {
 }
 
 function policies(read: Read): string {
-  const found: string[] = SETTINGS.filter(([, path, forbids]) => read(path).trim() === forbids).map(
-    ([name, , forbids]) => `${name} is ${forbids}`,
-  )
+  const isInForce = ([name, forbids]: (typeof SETTINGS)[number]) =>
+    read(`/proc/sys/${name.replace('.', '/')}`).trim() === forbids
+  const found = SETTINGS.filter(isInForce).map(([name, forbids]) => `${name} is ${forbids}`)
   // proc_pid_status(5): 2 is SECCOMP_MODE_FILTER.
   if (/^Seccomp:\s*2$/m.test(read('/proc/self/status'))) found.push('a seccomp filter is in force')
   const confined = read('/proc/self/attr/current').split('\0')[0]?.trim()

@@ -1,4 +1,4 @@
-import { constants, fstatSync } from 'node:fs'
+import { type BigIntStats, constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
@@ -45,13 +45,6 @@ export async function readInput(file: string, signal: AbortSignal): Promise<Inpu
   }
 }
 
-interface Stat {
-  isFile(): boolean
-  readonly size: bigint
-  readonly mode: bigint
-  readonly gid: bigint
-}
-
 async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffer> {
   for (let read = 0; ; ) {
     // One byte more than the limit tells that there is more.
@@ -65,7 +58,7 @@ async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffe
 /** @param isStream true: empty input is an error, as most often it is the output of a program that has failed */
 async function collect(
   name: string,
-  stat: Stat,
+  stat: Pick<BigIntStats, 'isFile' | 'size' | 'mode' | 'gid'>,
   chunks: AsyncIterable<Buffer>,
   isStream: boolean,
 ): Promise<Input> {
@@ -81,15 +74,12 @@ async function collect(
     const hint = 'has the program failed that writes it? To publish an empty file, name one: /dev/null'
     throw new Error(`${printable(name)} is empty, and nothing was published: ${hint}`)
   }
-  return { data: Buffer.concat(read), ...rightsOf(stat) }
+  const data = Buffer.concat(read)
+  if (!stat.isFile()) return { data, newMode: NEW_FILE_MODE, group: undefined }
+  return { data, newMode: NEW_FILE_MODE & Number(stat.mode), group: stat.gid }
 }
 
 function tooLarge(path: string): InotifyError {
   const hint = `more than ${MAX_INPUT_BYTES / 1024 / 1024} MiB is not published, as all of it is held in memory: move the file, by mv(1)`
   return new InotifyError({ errno: 'EFBIG', syscall: 'read', path, hint })
-}
-
-function rightsOf(stat: Stat): Omit<Input, 'data'> {
-  if (!stat.isFile()) return { newMode: NEW_FILE_MODE, group: undefined }
-  return { newMode: NEW_FILE_MODE & Number(stat.mode), group: stat.gid }
 }

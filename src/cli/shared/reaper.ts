@@ -39,10 +39,11 @@ export const ours = new Set<number>()
  * zombies until it waits for them. Does nothing in any other process, which is given no orphans.
  */
 export function startReaper(system: ReaperSystem = linux, pid: number = process.pid): Disposable {
+  const isReaped = (child: number) => !ours.has(child) && system.reap(child) === child
   const reap = () => {
     // One signal may stand for many children (signal(7)). A listing that races an exit may miss a neighbour, so sweeps go on until one
     // reaps nothing.
-    while (sweep(system)) {}
+    while (system.children().filter(isReaped).length > 0) {}
   }
   if (pid === 1) {
     process.on('SIGCHLD', reap)
@@ -50,9 +51,4 @@ export function startReaper(system: ReaperSystem = linux, pid: number = process.
     reap()
   }
   return { [Symbol.dispose]: () => void process.off('SIGCHLD', reap) }
-}
-
-function sweep({ children, reap }: ReaperSystem): boolean {
-  const reaped = children().filter((child) => !ours.has(child) && reap(child) === child)
-  return reaped.length > 0
 }

@@ -6,12 +6,7 @@ import { type Reader, UsageError } from '../shared/option.ts'
 export type Patterns = Partial<Record<'exclude' | 'excludei' | 'include' | 'includei', RegExp[]>>
 
 /** Answers for paths and their kinds. */
-export interface PathFilter {
-  /** Returns true if a path, and all below it, is not to be looked at; undefined: all are to be. */
-  readonly ignores: ((path: string, kind: Kind) => boolean) | undefined
-  /** Returns true if a change of a path is to be told. If not for a directory, changes below it still may be. */
-  tells(path: string, kind: Kind): boolean
-}
+export type PathFilter = ReturnType<typeof pathFilter>
 
 /**
  * Decides which paths are told of. Searches the patterns in the path as it is printed (`%w%f`), as inotifywait does. Like there, a
@@ -22,18 +17,17 @@ export interface PathFilter {
 export function pathFilter(
   { exclude = [], excludei = [], include = [], includei = [] }: Patterns,
   shown: (path: string, kind: Kind) => string,
-): PathFilter {
-  const [excluding, including] = [
-    [...exclude, ...excludei],
-    [...include, ...includei],
-  ]
+) {
+  const excluding = [...exclude, ...excludei]
+  const including = [...include, ...includei]
   const matches = (patterns: RegExp[], text: string) => patterns.some((pattern) => pattern.test(text))
+  const ignores = (path: string, kind: Kind) =>
+    matches(excluding, shown(path, kind) + (kind === 'directory' ? '/' : ''))
   return {
-    ignores:
-      excluding.length === 0
-        ? undefined
-        : (path, kind) => matches(excluding, shown(path, kind) + (kind === 'directory' ? '/' : '')),
-    tells(path, kind) {
+    /** Returns true if a path, and all below it, is not to be looked at; undefined: all are to be. */
+    ignores: excluding.length === 0 ? undefined : ignores,
+    /** Returns true if a change of a path is to be told. If not for a directory, changes below it still may be. */
+    tells(path: string, kind: Kind): boolean {
       if (excluding.length + including.length === 0) return true
       const text = shown(path, kind)
       return !matches(excluding, text) && (including.length === 0 || matches(including, text))
