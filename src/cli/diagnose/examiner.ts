@@ -17,12 +17,7 @@ export type Answer =
   | { readonly message: string; readonly fields?: object; readonly unanswered?: Unanswered | undefined }
 
 /** A mount that does not answer, as the mount table has it. */
-export interface Unanswered {
-  readonly path: string
-  readonly code: string
-  readonly hint: string
-  readonly mount: Mount | undefined
-}
+export type Unanswered = Pick<UnansweredError, 'code' | 'hint' | 'mount'> & { readonly path: string }
 
 /** The wait for a probe, in ms: longer than a probe takes where nothing holds it. */
 const PROBE_PATIENCE_MS = 5000

@@ -30,13 +30,10 @@ export function readPublishArguments(args: readonly string[]) {
   const files = words.slice(0, -1)
   const target = words.at(-1)
   const isTouchAlone = target === undefined && touch.length > 0 && !configmap
-  if (!isTouchAlone) {
-    if (files.length === 0)
-      throw new UsageError(
-        `name a FILE and ${configmap ? 'a DIRECTORY' : 'a DEST'}, or --touch DIRECTORY alone`,
-      )
-    requirePaths(words)
-  }
+  const what = configmap ? 'a DIRECTORY' : 'a DEST'
+  if (!isTouchAlone && files.length === 0)
+    throw new UsageError(`name a FILE and ${what}, or --touch DIRECTORY alone`)
+  if (!isTouchAlone) requirePaths(words)
   if (target === '-') throw new UsageError("'-' is stdin, and stands before DEST")
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError("'-' is stdin, and can be read once")

@@ -13,16 +13,13 @@ export const LISTEN_OPTION = option(
 )
 
 /** The address to listen on. Without a host every address: a kubelet's probe comes to the pod's. */
-export interface ListenAddress {
-  readonly host: string | undefined
-  readonly port: number
-}
+export type ListenAddress = ReturnType<typeof listenAddress>
 
 /** The answers to a GET, by path: a status and a text. */
 export type Routes = ReadonlyMap<string, () => readonly [status: number, body: string]>
 
 /** Parses `PORT`, `HOST:PORT`, `[IPV6]:PORT`. */
-function listenAddress(value: string, name: string): ListenAddress {
+function listenAddress(value: string, name: string) {
   const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(value) ?? []
   const port = Number(digits)
   if (digits === undefined || port > 65535) {

@@ -12,18 +12,13 @@ export interface Status {
   onTold?: () => void
 }
 
-interface ServiceSettings {
-  readonly readyFile?: string | undefined
-  readonly listen?: ListenAddress | undefined
-}
-
 /**
  * Tells others the state of a command, until disposed of: `--ready-file` and `--listen`. Both are set up, or have failed, before the command
  * begins. Disposal is idempotent.
  */
 export async function startService(
   command: string,
-  { readyFile, listen }: ServiceSettings,
+  { readyFile, listen }: { readyFile?: string | undefined; listen?: ListenAddress | undefined },
   status: Status,
   report: Report,
 ): Promise<AsyncDisposable> {

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util'
 import { printable } from '../../errors.ts'
 import type { Ending } from './ending.ts'
-import type { Description } from './help.ts'
 import { type Options, UsageError, type Values } from './option.ts'
 
 /** One of the commands of `inotify-bridge`, of which --help, the manual page and the completion come from one description. */
-export interface Command extends Description {
+export interface Command {
+  /** A line, for the list of all commands. */
+  readonly summary: string
+  /** Behind its name, a line each. */
+  readonly usage: readonly string[]
+  /** Paragraphs. */
+  readonly about: string
+  readonly options: Options
+  /** Paragraphs behind the options: exit codes and the environment too. */
+  readonly notes: string
+  /** Command lines. */
+  readonly examples: readonly string[]
   /** True: the output is a log of the work, and not its purpose. The command goes on if nobody reads it. */
   printsLog?: true
   /** Runs until it is done or the signal aborts, and returns the exit code, or the end of the command in whose place it stands. */
   run(args: string[], signal: AbortSignal): Promise<number | Ending>
 }
 
-/** A command line, read. */
-export interface Parsed<O extends Options> {
-  readonly values: Values<O>
-  /** The words that are no options; those behind `--` too. */
-  readonly words: string[]
-  /** The words in front of `--`. */
-  readonly before: string[]
-  /** The words behind `--`, which may be another program's; undefined without `--`. */
-  readonly behind: string[] | undefined
-}
-
 /** Reads a command line by its options' declarations. Throws a {@link UsageError} that names the wrong word. */
-export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
+export function parse<const O extends Options>(args: readonly string[], options: O) {
   const values: Record<string, unknown> = {}
+  // The words that are no options; those behind `--` too, which may be another program's.
   const words: string[] = []
   let behind: string[] | undefined
   // parseArgs would be strict in words of its own, and take each value with a dash for an option.

@@ -1,26 +1,12 @@
-import type { Option, Options } from './option.ts'
-
-/** The description of a command. */
-export interface Description {
-  /** A line, for the list of all commands. */
-  readonly summary: string
-  /** Behind its name, a line each. */
-  readonly usage: readonly string[]
-  /** Paragraphs. */
-  readonly about: string
-  readonly options: Options
-  /** Paragraphs behind the options: exit codes and the environment too. */
-  readonly notes: string
-  /** Command lines. */
-  readonly examples: readonly string[]
-}
+import type { Command } from './command.ts'
+import type { Option } from './option.ts'
 
 const WIDTH = 110
 /** Columns before the text of an option. */
 const MARGIN = 30
 
 /** Returns the text of --help. */
-export function helpOf(name: string, { usage, about, options, notes, examples }: Description): string {
+export function helpOf(name: string, { usage, about, options, notes, examples }: Command): string {
   const own = Object.entries(options).map(([each, described]) => optionHelp(each, described))
   const lines = [
     ...usage.map((each, n) => `${n === 0 ? 'usage: ' : '       '}inotify-bridge ${name} ${each}`.trimEnd()),

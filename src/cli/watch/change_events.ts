@@ -12,18 +12,9 @@ import type {
   Change,
   EntryChange,
   ExchangeChange,
-  Kind,
   RenameChange,
   RootChange,
 } from '../../watch/report/change.ts'
-
-/** One event as inotifywait would print it. A Change can hold several, as a rename does. */
-export interface ChangeEvent {
-  path: string
-  kind: Kind
-  /** The bit of one event, and IN_ISDIR. */
-  mask: number
-}
 
 // In the order in which the kernel queues events.
 const EVENTS = [
@@ -48,8 +39,8 @@ export function reportedAs(
   return [there, { ...there, from: path, path: other, kind: otherKind }]
 }
 
-/** Returns the requested events of a change. */
-export function eventsOf(change: EntryChange | RenameChange, asked: number): ChangeEvent[] {
+/** Returns the requested events of a change, as inotifywait would print them: a rename has several. Each mask is the bit of an event, and IN_ISDIR. */
+export function eventsOf(change: EntryChange | RenameChange, asked: number) {
   const { path, kind } = change
   const isDirectory = kind === 'directory' ? IN_ISDIR : 0
   const mask = maskOf(change, asked) & asked

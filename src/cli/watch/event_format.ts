@@ -5,7 +5,7 @@ import { UsageError } from '../shared/option.ts'
 export interface EventRow {
   /** The watched directory with a slash behind it, or the watched file: %w. */
   watched: string
-  /** The name in the directory, or '': %f. */
+  /** The name in the directory; '' for an event of the watched file or directory itself: %f. */
   name: string
   /** The event names: %e, as 'CLOSE_WRITE,CLOSE'. */
   events: string

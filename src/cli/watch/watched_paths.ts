@@ -4,6 +4,7 @@ import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { InotifyError } from '../../errors.ts'
 import type { Kind } from '../../watch/report/change.ts'
+import type { EventRow } from './event_format.ts'
 
 /** Returns the lines of a file ('-': stdin). Rejects with InotifyError if the file cannot be read, and with the signal's reason when that aborts: a user may be typing. */
 export async function pathsIn(file: string, signal: AbortSignal): Promise<string[]> {
@@ -18,14 +19,6 @@ export async function pathsIn(file: string, signal: AbortSignal): Promise<string
   }
 }
 
-/** The place of an event, as inotifywait has it. */
-export interface Place {
-  /** The watched directory with a slash behind it, or the watched file. Begins as on the command line. */
-  watched: string
-  /** The name in that directory; '' for an event of the watched file or directory itself. */
-  name: string
-}
-
 /** Turns the absolute paths of changes into the paths that the command line began with. */
 export class GivenPaths {
   readonly #given = new Map<string, string>()
@@ -34,8 +27,8 @@ export class GivenPaths {
     for (const path of paths) if (!this.#given.has(resolve(path))) this.#given.set(resolve(path), path)
   }
 
-  /** Returns the place of a path; without a kind the path is a root. */
-  place(path: string, kind?: Kind): Place {
+  /** Returns the place of a path, which begins as on the command line; without a kind the path is a root. */
+  place(path: string, kind?: Kind): Pick<EventRow, 'watched' | 'name'> {
     const given = this.#given.get(path)
     if (given !== undefined && kind !== 'directory') return { watched: given, name: '' }
     const shown = this.#below(path) ?? (given === undefined ? path : withSlash(given))
