@@ -1,7 +1,7 @@
+import { aborted } from 'node:util'
 import { printable } from '../../errors.ts'
 import { runInPlace } from '../in_place/in_place.ts'
 import { startService } from '../service/service.ts'
-import { aborted } from '../shared/aborted.ts'
 import type { Command } from '../shared/command.ts'
 import { report, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
@@ -47,7 +47,7 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   const { sources, target, options, once } = settings
   const status = mirrorStatus(sources, target)
   await using service = await startService('mirror', settings, status, report)
-  const ended = aborted(signal)
+  const ended = aborted(signal, signal)
   const first = firstPassOf(target)
   const mirrored = await startMirror(sources, target, options, ended, first).finally(first.end)
   if (mirrored === undefined) {
@@ -76,13 +76,16 @@ function firstPassOf(target: string) {
   const end = reportProgress(
     () => `${told === undefined ? 'mirroring' : 'linking'} ${entries.toLocaleString('en')} entries`,
   )
-  const looked = (count: number) => {
-    entries = count
+  return {
+    end,
+    told: () => told,
+    looked(count: number) {
+      entries = count
+    },
+    over(reason: string, isHeld: boolean) {
+      if (told !== undefined) return
+      told = printable(overLimitText(reason, isHeld, target))
+      tell(told)
+    },
   }
-  const over = (reason: string, isHeld: boolean) => {
-    if (told !== undefined) return
-    told = printable(overLimitText(reason, isHeld, target))
-    tell(told)
-  }
-  return { end, looked, over, told: () => told }
 }

@@ -1,6 +1,6 @@
+import { aborted } from 'node:util'
 import { Reloader } from '../../reload/reloader.ts'
 import { startService } from '../service/service.ts'
-import { aborted } from '../shared/aborted.ts'
 import type { Command } from '../shared/command.ts'
 import { report, tell } from '../shared/output.ts'
 import { ours, startReaper } from '../shared/reaper.ts'
@@ -47,8 +47,8 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
       })
     })
     status.follow(reloader)
-    const ended = aborted(signal)
-    // It has told the reason why it cannot work as an 'error', which is printed.
+    const ended = aborted(signal, signal)
+    // The reason why the reloader cannot work is an 'error', which is printed.
     const begun = reloader.ready.then(
       () => true,
       () => false,

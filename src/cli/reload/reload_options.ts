@@ -1,11 +1,6 @@
 import { constants } from 'node:os'
 import { printable } from '../../errors.ts'
-import {
-  type ReloadAction,
-  type ReloadConfig,
-  type ReloadOptions,
-  readOptions,
-} from '../../reload/options.ts'
+import { type ReloadAction, type ReloadOptions, readOptions } from '../../reload/options.ts'
 import { LISTEN_OPTION } from '../service/listen.ts'
 import { parse, pick, requirePaths } from '../shared/command.ts'
 import {
@@ -75,31 +70,31 @@ export function readReloadArguments(args: readonly string[]) {
   const { values, before: paths, behind } = parse(args, RELOAD_OPTIONS)
   requirePaths(paths)
   const { validate, 'validate-arg': more = [], once = false, listen } = values
-  const config = configOf({
+  const options: ReloadOptions = {
     paths,
     action: actionOf(values, behind),
     ...(validate !== undefined && { validate: [validate, ...more] }),
     ...pick(values, 'delay', 'interval', 'retry', 'timeout'),
-  })
-  return { config, once, listen }
-}
-
-/** Leaves all other checks to reload() itself. */
-function configOf(options: ReloadOptions): ReloadConfig {
+  }
   try {
-    return readOptions(options)
+    // Leaves all other checks to reload() itself.
+    return { config: readOptions(options), once, listen }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw new UsageError(error.message.replace(/^options\.(action\.)?/, ''))
   }
 }
 
-type ReloadValues = Values<typeof RELOAD_OPTIONS>
-
-function actionOf(values: ReloadValues, command: string[] | undefined): ReloadAction {
+function actionOf(values: Values<typeof RELOAD_OPTIONS>, command: string[] | undefined): ReloadAction {
   const { signal, http, rollout, namespace = '', restart = false } = values
+  const { pid, 'pid-file': pidFile, process = '' } = values
   const actions: ReloadAction[] = []
-  if (signal !== undefined) actions.push(signalAction(signal, values))
+  if (signal !== undefined) {
+    if (Object.keys(pick(values, 'pid', 'pid-file', 'process')).length !== 1)
+      throw new UsageError('--signal needs one of --pid, --pid-file and --process')
+    const by = pidFile === undefined ? { process } : { pidFile }
+    actions.push({ signal, ...(pid === undefined ? by : { pid }) })
+  }
   if (http !== undefined) actions.push({ http: { url: http } })
   if (rollout !== undefined) actions.push({ rollout: { ...rollout, namespace } })
   if (command !== undefined) actions.push({ command, restart })
@@ -110,14 +105,6 @@ function actionOf(values: ReloadValues, command: string[] | undefined): ReloadAc
   if (command !== undefined && (command[0] ?? '') === '')
     throw new UsageError('there is no COMMAND behind --')
   return action
-}
-
-function signalAction(signal: NodeJS.Signals, values: ReloadValues): ReloadAction {
-  const { pid, 'pid-file': pidFile, process = '' } = values
-  if (Object.keys(pick(values, 'pid', 'pid-file', 'process')).length !== 1)
-    throw new UsageError('--signal needs one of --pid, --pid-file and --process')
-  if (pid !== undefined) return { signal, pid }
-  return pidFile === undefined ? { signal, process } : { signal, pidFile }
 }
 
 /** Reads `HUP`, as kill(1) has it, or `SIGHUP`. */

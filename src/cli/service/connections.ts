@@ -30,16 +30,11 @@ export class Connections {
     this.#open.set(socket, socket.remoteAddress ?? '')
     socket.once('close', () => this.#open.delete(socket))
     if (this.#open.size <= this.#most) return
-    const victim = this.#oldestOfMost()
-    this.#open.delete(victim)
-    victim.destroy()
-  }
-
-  #oldestOfMost(): Socket {
     const counts = new Map<string, number>()
     for (const address of this.#open.values()) counts.set(address, (counts.get(address) ?? 0) + 1)
     const of = (address: string) => counts.get(address) ?? 0
     const [[oldest]] = [...this.#open].sort(([, a], [, b]) => of(b) - of(a)) as [[Socket, string]]
-    return oldest
+    this.#open.delete(oldest)
+    oldest.destroy()
   }
 }

@@ -49,7 +49,12 @@ export function parse<const O extends Options>(args: readonly string[], options:
       values[name] = option.multiple ? [...((values[name] as unknown[] | undefined) ?? []), read] : read
     }
   }
-  refuseUnfit(values, options)
+  for (const name of Object.keys(values)) {
+    const { needs, without = {} } = options[name] ?? {}
+    if (needs !== undefined && !(needs in values)) throw new UsageError(`--${name} needs --${needs}`)
+    const [other, why] = Object.entries(without).find(([each]) => each in values) ?? []
+    if (other !== undefined) throw new UsageError(`--${name} does not go with --${other}${why && `, ${why}`}`)
+  }
   const before = words.slice(0, words.length - (behind?.length ?? 0))
   return { values: values as Values<O>, words, before, behind }
 }
@@ -67,13 +72,4 @@ export function pick<V extends object, const Name extends keyof V>(
 export function requirePaths(paths: readonly string[]): void {
   if (paths.length === 0) throw new UsageError('name at least one PATH')
   if (paths.includes('')) throw new UsageError('one of the paths is empty')
-}
-
-function refuseUnfit(values: object, options: Options): void {
-  for (const name of Object.keys(values)) {
-    const { needs, without = {} } = options[name] ?? {}
-    if (needs !== undefined && !(needs in values)) throw new UsageError(`--${name} needs --${needs}`)
-    const [other, why] = Object.entries(without).find(([each]) => each in values) ?? []
-    if (other !== undefined) throw new UsageError(`--${name} does not go with --${other}${why && `, ${why}`}`)
-  }
 }

@@ -5,22 +5,21 @@ import { LONGEST_TIMER } from '../../interval.ts'
 export type Reader<T> = (text: string, name: string) => T
 
 /** An option as --help, the reader of the command line, the manual page and the completion have it. */
-export interface Option extends Rules {
+export interface Option {
   readonly type: 'string' | 'boolean'
   readonly multiple?: boolean
+  readonly short?: string
   /** The name of its value in --help; undefined for a flag. */
   readonly argument?: string
   readonly text: string
   readonly read?: Reader<unknown>
-}
-
-interface Rules {
-  readonly short?: string
   /** The option without which it has no meaning. */
   readonly needs?: string
   /** The options that it does not go with, and why: `which ends by itself`, or ''. */
   readonly without?: Readonly<Record<string, string>>
 }
+
+type Rules = Pick<Option, 'short' | 'needs' | 'without'>
 
 export type Options = Readonly<Record<string, Option>>
 

@@ -54,6 +54,9 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   }
   watcher.ready.then(onReady, () => {})
 
+  // True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
+  const isInitial = (change: Change) =>
+    request.options.initial === true && change.type === 'create' && change.source === 'rescan'
   const rowsOf = rowsIn(request)
   try {
     // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
@@ -65,7 +68,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
       wait.stop()
       const lines = wanted.flatMap(({ change, rows }) => (format ? rows.map(format) : jsonLine(change)))
       if (quiet < 2) await print(lines, signal)
-      if (!monitor && wanted.some(({ change }) => !isInitial(change, request.options))) return 0
+      if (!monitor && wanted.some(({ change }) => !isInitial(change))) return 0
       if (isReady) wait.restart()
     }
   } catch (error) {
@@ -95,11 +98,6 @@ function rowsIn({ filter, given, mask }: ChangesRequest): (change: Change) => Ev
       })
     })
   }
-}
-
-// True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
-function isInitial(change: Change, { initial }: WatchOptions): boolean {
-  return initial === true && change.type === 'create' && change.source === 'rescan'
 }
 
 function directories(coverage: readonly Coverage[]): string {
