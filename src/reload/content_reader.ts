@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { typeByMagic } from '../mounts/magic.ts'
 import { requireProc } from '../mounts/proc.ts'
@@ -35,134 +35,126 @@ const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs',
 /** The number of files that are read at once. Each may hold 256 KiB. */
 const AT_ONCE = 64
 
-/** An entry's place on the way down. */
-interface Place {
-  /** Its key, latin1; '' for a directory that is the only path. */
-  readonly key: string
-  /** The path by which people know it. */
-  readonly shown: string
-  /** The directories above; none for one of the paths. */
-  readonly above: ReadonlySet<string>
-}
-
-/** The inputs of a walk. */
-interface Task {
-  readonly calls: SyscallThread
-  readonly paths: readonly string[]
-  /** The mount of each path when it last had entries. */
-  readonly mounts: Map<string, bigint>
-}
+type Entry = readonly [name: Buffer, stat: FileStat]
+/** The directories above an entry; none for one of the paths. */
+type Above = ReadonlySet<string>
 
 /** Reads the content of the paths: whole, and of one moment. Never opens anything but regular files for reading. */
 export class ContentReader {
-  readonly #task: Task
+  readonly calls: SyscallThread
+  readonly paths: readonly string[]
+  /** The mount of each path when it last had entries. */
+  readonly mounts = new Map<string, bigint>()
 
   constructor(calls: SyscallThread, paths: readonly string[]) {
-    this.#task = { calls, paths, mounts: new Map() }
+    this.calls = calls
+    this.paths = paths
   }
 
   /** @throws {InotifyError} a path, or something below it, is not there or cannot be read */
   async read(): Promise<Reading> {
     requireProc()
-    const { found, outward } = await new Walk(this.#task, true).walk()
+    const { versions: before, contents, outward } = await new Walk(this, true).walk()
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
-    const now = (await new Walk(this.#task, false).walk()).found
-    const versions = new Map([...now].map(([key, { version }]) => [key, version]))
-    const before = [...found].flatMap(([key, { version }]) =>
-      version === '' ? [] : [[key, version] as const],
-    )
-    const moving = new Set(differing(new Map(before), versions))
-    const kept = [...found].filter(([key]) => now.has(key))
-    const contents = contentsOf(new Map(kept.map(([key, { content }]) => [key, content])))
-    return { ...contents, versions, moving, outward }
+    const { versions } = await new Walk(this, false).walk()
+    const kept = [...contents].filter(([key]) => versions.has(key))
+    return { ...contentsOf(new Map(kept)), versions, moving: new Set(differing(before, versions)), outward }
   }
 }
 
-/** One look at everything. */
+/** One look at everything. The key of an entry is the bytes of its path, latin1; '' for a directory that is the only path. */
 class Walk {
-  // Each key's version, '' if the file did not hold still even for that, and a text that stands for its content.
-  readonly found = new Map<string, { version: string; content: string }>()
+  readonly versions = new Map<string, string>()
+  // The text that stands for each key's content.
+  readonly contents = new Map<string, string>()
   readonly outward: string[] = []
-  readonly #task: Task
+  readonly #reader: ContentReader
   readonly #reads: boolean
+  // The directory that keys are relative to.
+  #base = '/'
   // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
   readonly #taken = { entries: 0, text: 0, bytes: 0 }
 
   /** @param reads true: the content is read, too */
-  constructor(task: Task, reads: boolean) {
-    this.#task = task
+  constructor(reader: ContentReader, reads: boolean) {
+    this.#reader = reader
     this.#reads = reads
   }
 
   async walk(): Promise<this> {
-    for (const path of this.#task.paths) await this.#path(path)
+    for (const path of this.#reader.paths) await this.#path(path)
     return this
   }
 
   /** Takes in one of the paths. */
   async #path(path: string): Promise<void> {
+    const { calls, paths } = this.#reader
     try {
-      const reached = await resolvePath(this.#task.calls, path)
+      const reached = await resolvePath(calls, path)
       const isFile = reached.stat.isFile()
       // Two of several paths may have a key of one name.
-      const key = this.#task.paths.length > 1 ? path : isFile ? basename(path) : ''
-      const place = { key: latin1(key), shown: path, above: new Set<string>() }
-      const take = () => this.#target(reached, place)
-      await (isFile ? this.#met(place, take) : take())
+      const isOnly = paths.length === 1
+      if (isOnly) this.#base = isFile ? dirname(path) : path
+      const key = latin1(isOnly ? (isFile ? basename(path) : '') : path)
+      const take = () => this.#target(reached, key, new Set())
+      await (isFile ? this.#met(key, take) : take())
     } catch (error) {
-      throw error instanceof CallError ? readError(error, path) : error
+      throw readError(error, path)
     }
   }
 
-  async #directory(held: DirectoryHandle, { key, shown, above }: Place): Promise<void> {
-    const here = `${held.opened.dev} ${held.opened.ino}`
+  async #directory(held: DirectoryHandle, key: string, above: Above): Promise<void> {
+    const { dev, ino, mountOrDevice: mount } = held.opened
+    const here = `${dev} ${ino}`
     if (above.has(here)) return
     if (above.size === MAX_DEPTH)
-      throw refusal('E2BIG', shown, `it lies more than ${MAX_DEPTH} directories deep`)
+      throw refusal('E2BIG', this.#shown(key), `it lies more than ${MAX_DEPTH} directories deep`)
     const names = await held.names(LIMITS.entries[0] + 1)
-    if (above.size === 0) this.#requireMount(held.opened, names.length === 0, shown)
+    if (above.size === 0) {
+      const { mounts } = this.#reader
+      if (names.length > 0) mounts.set(key, mount)
+      // The mount of the path is gone, and the empty directory below it comes to light, which is no content.
+      else if ((mounts.get(key) ?? mount) !== mount)
+        throw refusal('ENOENT', this.#shown(key), 'its mount is gone, and an empty directory is left')
+    }
     const isVolume = hasData(names)
     const keys = names.filter((name) => !isInternal(name.toString(), isVolume))
-    this.#take('entries', keys.length, shown)
+    this.#take('entries', keys.length, key)
     const prefix = key === '' ? '' : `${key}/`
     const inside = new Set([...above, here])
     // Made anew for each use: these texts may be long.
-    const placeOf = (name: Buffer): Place => ({
-      key: prefix + name.toString('latin1'),
-      shown: join(shown, name.toString()),
-      above: inside,
-    })
-    const others: Array<[Buffer, FileStat]> = []
-    const look = (name: Buffer) => {
-      const place = placeOf(name)
-      return this.#met(place, async () => {
+    const keyIn = (name: Buffer) => prefix + name.toString('latin1')
+    const others: Entry[] = []
+    const look = (name: Buffer) =>
+      this.#met(keyIn(name), async () => {
         const stat = await held.lstat(name)
-        if (stat.isFile()) await this.#file(held, name, stat, place)
+        if (stat.isFile()) await this.#file(held, name, stat, keyIn(name))
         else others.push([name, stat])
       })
-    }
     await atOnce(keys.sort(Buffer.compare), look, AT_ONCE)
     // One after another, as each holds a descriptor.
-    for (const [name, stat] of others) {
-      const place = placeOf(name)
-      await this.#met(place, () => this.#other(held, name, stat, place))
-    }
+    for (const other of others)
+      await this.#met(keyIn(other[0]), () => this.#other(held, other, keyIn(other[0]), inside))
   }
 
   /** Reads a regular file, of the length that it had when it was opened. One that is replaced or written meanwhile is not read to its end: that may take long. */
-  async #file(
-    parent: DirectoryHandle,
-    name: string | Buffer,
-    stat: FileStat,
-    { key, shown }: Place,
-  ): Promise<void> {
+  async #file(parent: DirectoryHandle, name: string | Buffer, stat: FileStat, key: string): Promise<void> {
     if (!this.#reads) return this.#add(key, versionOf(stat), '')
-    await this.#requireReadable(parent, name, stat, shown)
+    if (!this.#readable.has(stat.dev)) {
+      // Before the first open for reading: O_PATH opens nothing.
+      await using held = await parent.hold(name)
+      const type = typeByMagic(await this.#reader.calls.fileSystem(held.fd))
+      if (OF_THE_KERNEL.has(type)) {
+        const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
+        throw refusal('EINVAL', this.#shown(key), hint)
+      }
+      this.#readable.add(held.opened.dev)
+    }
     await using file = await parent.file(name, mostOf(Number(stat.size)))
     const version = versionOf(file.opened)
     const length = Number(file.opened.size)
-    this.#take('bytes', length, shown)
+    this.#take('bytes', length, key)
     // Its ctime tells of a name that it has lost, too.
     const { digest } = await readWhole(file, length, (_, now) => {
       if (versionOf(now) !== version) throw new Torn('it changed while it was read')
@@ -171,89 +163,73 @@ class Walk {
   }
 
   /** Takes in a directory, or a link as its target. */
-  async #other(parent: DirectoryHandle, name: Buffer, stat: FileStat, place: Place): Promise<void> {
+  async #other(parent: DirectoryHandle, [name, stat]: Entry, key: string, above: Above): Promise<void> {
     if (stat.isDirectory()) {
       await using held = await parent.directory(name)
-      return await this.#directory(held, place)
+      return await this.#directory(held, key, above)
     }
-    if (!stat.isSymbolicLink()) return this.#add(place.key, versionOf(stat), NO_CONTENT)
-    if (leadsOutward(stat.link)) this.#leaveBy(place)
-    const reached = await resolvePath(this.#task.calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
+    if (!stat.isSymbolicLink()) return this.#add(key, versionOf(stat), NO_CONTENT)
+    if (leadsOutward(stat.link)) this.#leaveBy(key)
+    const reached = await resolvePath(this.#reader.calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
       if (!NOWHERE.includes(codeOf(error))) throw error
     })
     // A link can lead nowhere for long, so its text stands for its content.
-    if (!reached) return this.#add(place.key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
-    await this.#target(reached, place)
+    if (!reached) return this.#add(key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
+    await this.#target(reached, key, above)
   }
 
   /** Takes in the end of a link, or of a path. */
-  async #target({ parent, name, stat }: ResolvedPath, place: Place): Promise<void> {
+  async #target({ parent, name, stat }: ResolvedPath, key: string, above: Above): Promise<void> {
     await using end = parent
-    if (stat.isFile()) return await this.#file(end, name, stat, place)
+    if (stat.isFile()) return await this.#file(end, name, stat, key)
     if (!stat.isDirectory()) {
-      if (place.above.size === 0) throw refusal('EINVAL', place.shown, `it is ${NO_CONTENT}`)
-      return this.#add(place.key, versionOf(stat), NO_CONTENT)
+      if (above.size === 0) throw refusal('EINVAL', this.#shown(key), `it is ${NO_CONTENT}`)
+      return this.#add(key, versionOf(stat), NO_CONTENT)
     }
-    await using held = await DirectoryHandle.open(this.#task.calls, `${end.path}/${name}`)
-    await this.#directory(held, place)
+    await using held = await DirectoryHandle.open(this.#reader.calls, `${end.path}/${name}`)
+    await this.#directory(held, key, above)
   }
 
   /** Notes a link that leads out of its directory. It is watched by its path as text: another name would seem to lead nowhere, for ever. */
-  #leaveBy({ key, shown }: Place): void {
+  #leaveBy(key: string): void {
+    const path = this.#shown(key)
     if (!isUtf8(Buffer.from(key, 'latin1'))) {
       const hint =
         'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
-      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
+      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path, hint })
     }
-    this.#take('text', shown.length)
-    this.outward.push(shown)
+    this.#take('text', path.length)
+    this.outward.push(path)
   }
 
-  /** Takes in a key. An entry that has gone since the listing, or has become another, is moving. */
-  async #met({ key, shown }: Place, take: () => Promise<void>): Promise<void> {
+  /** Takes in a key. An entry that has gone since the listing, or has become another, is moving: the other walk has another version of it. */
+  async #met(key: string, take: () => Promise<void>): Promise<void> {
     try {
       await take()
     } catch (error) {
       const isUnsettled = error instanceof Torn || MOVED.includes(codeOf(error))
-      if (!isUnsettled) throw error instanceof CallError ? readError(error, shown) : error
-      this.#add(key, '', '')
+      if (!isUnsettled) throw readError(error, this.#shown(key))
+      this.#add(key, this.#reads ? 'unsettled at first' : 'unsettled', '')
     }
-  }
-
-  /** Throws if the mount of a path is gone: the empty directory below it comes to light, which is no content. */
-  #requireMount({ mountOrDevice: mount }: FileStat, isEmpty: boolean, path: string): void {
-    if (!isEmpty) this.#task.mounts.set(path, mount)
-    else if ((this.#task.mounts.get(path) ?? mount) !== mount)
-      throw refusal('ENOENT', path, 'its mount is gone, and an empty directory is left')
-  }
-
-  /** Checks a file system before the first open for reading; O_PATH opens nothing. */
-  async #requireReadable(
-    parent: DirectoryHandle,
-    name: string | Buffer,
-    stat: FileStat,
-    shown: string,
-  ): Promise<void> {
-    if (this.#readable.has(stat.dev)) return
-    await using held = await parent.hold(name)
-    const type = typeByMagic(await this.#task.calls.fileSystem(held.fd))
-    if (OF_THE_KERNEL.has(type)) {
-      const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
-      throw refusal('EINVAL', shown, hint)
-    }
-    this.#readable.add(held.opened.dev)
   }
 
   #add(key: string, version: string, content: string): void {
     this.#take('text', key.length + content.length)
-    this.found.set(key, { version, content })
+    this.versions.set(key, version)
+    this.contents.set(key, content)
   }
 
-  #take(kind: keyof typeof LIMITS, amount: number, path = this.#task.paths[0] ?? ''): void {
+  #take(kind: keyof typeof LIMITS, amount: number, key?: string): void {
     const [most, hint] = LIMITS[kind]
     this.#taken[kind] += amount
-    if (this.#taken[kind] > most)
-      throw refusal('E2BIG', path, `${hint}: name the files, or a directory with fewer`)
+    if (this.#taken[kind] <= most) return
+    const path = key === undefined ? (this.#reader.paths[0] ?? '') : this.#shown(key)
+    throw refusal('E2BIG', path, `${hint}: name the files, or a directory with fewer`)
+  }
+
+  /** Returns the path by which people know a key. */
+  #shown(key: string): string {
+    return join(this.#base, Buffer.from(key, 'latin1').toString())
   }
 }
 
@@ -282,9 +258,9 @@ function refusal(errno: 'E2BIG' | 'EINVAL' | 'ENOENT', path: string, hint: strin
   return new InotifyError({ errno, syscall: 'read', path, hint })
 }
 
-function readError({ code, errno, syscall }: CallError, path: string): Error {
-  // An error of this process and not of the path: close().
-  if (code === 'ECANCELED') return new CallError(-errno, syscall)
-  const hint = HINTS[code] ?? 'nothing is done until it can be read'
-  return new InotifyError({ errno: -errno, syscall, path, hint })
+/** Returns an error of a call as one of the path; others, and that of a reloader which was closed, as they are. */
+function readError(error: unknown, path: string): unknown {
+  if (!(error instanceof CallError) || error.code === 'ECANCELED') return error
+  const hint = HINTS[error.code] ?? 'nothing is done until it can be read'
+  return new InotifyError({ errno: -error.errno, syscall: error.syscall, path, hint })
 }
