@@ -69,7 +69,7 @@ const PARTS = {
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // The modules that a reloader loads when it starts.
-  work: inAnyOf(/^src\/reload\/(work|content_reader|actions\/(?!process_stat|time_limit).*)\.ts$/),
+  work: inAnyOf(/^src\/reload\/(work|content_reader|actions\/(?!process_stat).*)\.ts$/),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 

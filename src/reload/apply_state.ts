@@ -1,5 +1,14 @@
 import { type Contents, differing, shownKeys } from './contents.ts'
-import type { ReloadFailure } from './failure.ts'
+
+/** A failed validation or action, with the output of the program or the answer of the server. */
+export interface ReloadFailure {
+  /** The step that failed. */
+  stage: 'validate' | 'action'
+  /** One sentence, with the fix where it is known. */
+  reason: string
+  /** The end of the output, or the beginning of the answer: 64 KiB at most. */
+  output: string
+}
 
 /**
  * The reaction to the content that was found: 'rest' does nothing; 'act' as the action was last done for other content; 'recover' tells

@@ -1,16 +1,15 @@
-import { EventEmitter } from 'node:events'
+import { addAbortListener, EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
+import type { ActionError } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
-import { TimeLimit } from './actions/time_limit.ts'
-import { ApplyState } from './apply_state.ts'
+import { ApplyState, type ReloadFailure } from './apply_state.ts'
 import { ChangeTrigger } from './change_trigger.ts'
 import { type Contents, heldAt, type Reading, shownKeys } from './contents.ts'
-import { ActionError, type ReloadFailure } from './failure.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
 import { Timers } from './timers.ts'
 import { Unrest } from './unrest.ts'
@@ -199,23 +198,32 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #attempt(stage: ReloadFailure['stage'], state: ApplyState, now: Contents): Promise<boolean> {
-    const { signal } = this.#ending
+    const { signal: ending } = this.#ending
     const { [stage]: act } = await this.#work
-    if (signal.aborted) return false
+    if (ending.aborted) return false
+    const limit = new AbortController()
+    const { timeout, retry } = this.#config
+    // The timer holds the signal: AbortSignal.any() holds its sources weakly, and a timeout that was collected never comes.
+    const timer = setTimeout(() => limit.abort(new Error(`timed out after ${timeout} ms`)), timeout)
+    using _ = addAbortListener(ending, () => limit.abort(new Error('was ended')))
     try {
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
-      using limit = new TimeLimit(this.#config.timeout, signal)
       await act?.({ digest: now.digest, signal: limit.signal, onChild, onOutput })
-      return !signal.aborted
+      return !ending.aborted
     } catch (error) {
-      if (signal.aborted) return false
-      const output = error instanceof ActionError ? error.output : ''
-      const failure = { stage, reason: messageOf(error), output }
+      if (ending.aborted) return false
+      const failure = {
+        stage,
+        reason: messageOf(error),
+        output: (error as Partial<ActionError>).output ?? '',
+      }
       state.failed(now, failure)
-      this.#retryAt = performance.now() + this.#config.retry
+      this.#retryAt = performance.now() + retry
       this.#tell('failed', failure)
       return false
+    } finally {
+      clearTimeout(timer)
     }
   }
 

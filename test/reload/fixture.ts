@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { ReloadFailure } from '../../src/reload/failure.ts'
+import type { ReloadFailure } from '../../src/reload/apply_state.ts'
 import type { ReloadOptions } from '../../src/reload/options.ts'
 import { type Reloader, reload } from '../../src/reload/reloader.ts'
 import { scratch } from '../support/scratch.ts'

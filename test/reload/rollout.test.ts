@@ -7,11 +7,10 @@ import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ActionContext } from '../../src/reload/actions/action.ts'
 import { rollOut } from '../../src/reload/actions/rollout.ts'
-import { TimeLimit } from '../../src/reload/actions/time_limit.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
-import { reloading } from './fixture.ts'
+import { PATIENCE, reloading } from './fixture.ts'
 
 interface Asked {
   method: string | undefined
@@ -22,11 +21,7 @@ interface Asked {
 }
 
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web-1' } as const
-const context = (timeout = 60_000, closing = new AbortController().signal): ActionContext => {
-  const limit = new TimeLimit(timeout, closing)
-  onTestFinished(() => limit[Symbol.dispose]())
-  return { digest: 'a1b2', signal: limit.signal }
-}
+const context = (signal = new AbortController().signal): ActionContext => ({ digest: 'a1b2', signal })
 
 /** The parts of a cluster that a rollout needs: an API server of TLS, and a service account's files. */
 class Cluster {
@@ -100,7 +95,7 @@ describe('a rollout', () => {
   test.each(['Deployment', 'StatefulSet', 'DaemonSet'] as const)(
     'of a %s is one patch of its pod template, by the service account',
     async (kind) => {
-      await rollOut({ ...workload, kind }, cluster.root)(context())
+      await rollOut({ ...workload, kind }, context(), cluster.root)
       expect(cluster.asked).toEqual([
         {
           method: 'PATCH',
@@ -114,10 +109,9 @@ describe('a rollout', () => {
   )
 
   test('uses the token that is there at that time', async () => {
-    const act = rollOut(workload, cluster.root)
-    await act(context())
+    await rollOut(workload, context(), cluster.root)
     cluster.account('token', 'another')
-    await act(context())
+    await rollOut(workload, context(), cluster.root)
     expect(cluster.asked.map(({ authorization }) => authorization)).toEqual([
       'Bearer the-token',
       'Bearer another',
@@ -131,7 +125,7 @@ describe('a rollout', () => {
     [500, /answered with 500$/],
   ])('that is answered with %i says what to do', async (status, words) => {
     cluster.status = status
-    await expect(rollOut(workload, cluster.root)(context())).rejects.toMatchObject({
+    await expect(rollOut(workload, context(), cluster.root)).rejects.toMatchObject({
       message: expect.stringMatching(words),
       output: expect.stringContaining('as the server says'),
     })
@@ -139,13 +133,13 @@ describe('a rollout', () => {
 
   test('that is not answered in time, or not at all, is said', async () => {
     cluster.status = 'silent'
-    await expect(rollOut(workload, cluster.root)(context(500))).rejects.toThrow('timed out after 500 ms')
     const ending = new AbortController()
-    const acting = rollOut(workload, cluster.root)(context(60_000, ending.signal))
-    ending.abort()
-    await expect(acting).rejects.toThrow('was ended')
+    const acting = rollOut(workload, context(ending.signal), cluster.root)
+    await expect.poll(() => cluster.asked, PATIENCE).toHaveLength(1)
+    ending.abort(new Error('timed out after 500 ms'))
+    await expect(acting).rejects.toThrow('the rollout of Deployment shop/web-1 timed out after 500 ms')
     cluster.stop()
-    await expect(rollOut(workload, cluster.root)(context())).rejects.toThrow(/failed: .*ECONNREFUSED/)
+    await expect(rollOut(workload, context(), cluster.root)).rejects.toThrow(/failed: .*ECONNREFUSED/)
   })
 
   test.skipIf(!mayUnshare || !existsSync(MAIN))(
@@ -185,7 +179,7 @@ describe('a rollout', () => {
 
   test('to a server whose certificate is not of this cluster is refused', async () => {
     cluster.account('ca.crt', readFileSync(certificate()[1], 'utf8'))
-    await expect(rollOut(workload, cluster.root)(context())).rejects.toThrow(
+    await expect(rollOut(workload, context(), cluster.root)).rejects.toThrow(
       /failed: .*(certificate|self.signed)/i,
     )
     expect(cluster.asked).toEqual([])

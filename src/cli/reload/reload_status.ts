@@ -1,4 +1,4 @@
-import type { ReloadFailure } from '../../reload/failure.ts'
+import type { ReloadFailure } from '../../reload/apply_state.ts'
 import type { Reloader } from '../../reload/reloader.ts'
 import type { Status } from '../service/service.ts'
 

@@ -14,5 +14,16 @@ export interface ActionContext {
   readonly onOutput?: ((stream: Readable, name: 'stdout' | 'stderr') => void) | undefined
 }
 
-/** Does the action once. Throws an Error whose message says why it could not: an ActionError if there was output. */
-export type Action = (context: ActionContext) => Promise<void>
+/** A validation or an action that failed, for the reason that the message says; `output` is {@link ReloadFailure.output}. */
+export class ActionError extends Error {
+  override readonly name = 'ActionError'
+  readonly output: string
+
+  constructor(reason: string, output = '') {
+    super(reason)
+    this.output = output
+  }
+}
+
+/** Bytes that are kept of the end of what a program writes, or the beginning of what a server answers. */
+export const OUTPUT_BYTES = 64 * 1024

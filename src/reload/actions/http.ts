@@ -2,23 +2,22 @@ import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { printable } from '../../errors.ts'
-import { ActionError, OUTPUT_BYTES } from '../failure.ts'
 import type { Form } from '../options.ts'
-import type { Action } from './action.ts'
+import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
 
 /** Asks for a URL. A redirect is a failure: a POST would go on as a GET. */
-export function requestUrl({ url, method = 'POST', headers = {} }: Form<'http'>['http']): Action {
+export async function requestUrl(
+  { url, method = 'POST', headers = {} }: Form<'http'>['http'],
+  { signal }: ActionContext,
+): Promise<void> {
   const target = new URL(url)
-  return ({ signal }) =>
-    succeed(
-      `${method} ${shown(target)}`,
-      target,
-      { method, headers, signal },
-      ({ statusMessage, headers }) => {
-        const to = redirection(headers.location, url)
-        return ` ${printable(statusMessage ?? '')}${to === undefined ? '' : `, to ${to}: name that URL`}`
-      },
-    )
+  await succeed(`${method} ${shown(target)}`, target, { method, headers, signal }, (response) => {
+    const { location } = response.headers
+    const to = location !== undefined && URL.canParse(location, url) ? new URL(location, url) : undefined
+    // In a URL of another scheme everything may be path, and secret.
+    const isShown = to !== undefined && /^https?:$/.test(to.protocol)
+    return ` ${printable(response.statusMessage ?? '')}${isShown ? `, to ${shown(to)}: name that URL` : ''}`
+  })
 }
 
 /**
@@ -61,14 +60,6 @@ export async function succeed(
 /** Returns a URL without the parts that may be secret. */
 function shown({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
-}
-
-/** Returns the URL of a redirection; undefined if the response names none that could be asked for. */
-function redirection(to: string | undefined, url: string): string | undefined {
-  if (to === undefined || !URL.canParse(to, url)) return undefined
-  const target = new URL(to, url)
-  // In a URL of another scheme everything may be path, and secret.
-  return /^https?:$/.test(target.protocol) ? shown(target) : undefined
 }
 
 function causeOf(error: unknown): string {

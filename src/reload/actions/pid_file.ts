@@ -4,7 +4,7 @@ import { CallError } from '../../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { ActionError } from '../failure.ts'
+import { ActionError } from './action.ts'
 import { processOf } from './process_stat.ts'
 import { signalProcess, startedAt } from './processes.ts'
 

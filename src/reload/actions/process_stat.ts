@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { InotifyError } from '../../errors.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
 
 /** A process as /proc/PID/stat has it. The kernel reuses a pid, but not with the same start. */
 export interface Process {
@@ -22,7 +23,7 @@ export function processOf(pid: number): Process | undefined {
   for (let looks = 0; looks < 2; looks++) {
     const text = procFile(pid, 'stat')
     if (text !== undefined) return parseStat(text)
-    if (!isThere(pid)) return undefined
+    if (!kill(pid, 0)) return undefined
   }
   throw hidden(pid)
 }
@@ -36,18 +37,17 @@ export function procFile(pid: number, name: 'stat' | 'status'): string | undefin
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1')
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (['ENOENT', 'ESRCH'].includes(code)) return undefined
-    throw ['EPERM', 'EACCES'].includes(code) ? hidden(pid) : error
+    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined
+    throw ['EPERM', 'EACCES'].includes(codeOf(error)) ? hidden(pid) : error
   }
 }
 
-/** Returns true if the kernel has such a process: kill(2) tells of other users' as well. */
-function isThere(pid: number): boolean {
+/** Sends a signal, or asks by 0, a process or, by a negative number, a group. Returns false if there is none: kill(2) tells of other users' as well. */
+export function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    return process.kill(pid, 0)
+    return process.kill(pid, signal)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) !== 'ESRCH'
   }
 }
 

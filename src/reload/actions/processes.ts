@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { InotifyError, printable } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import { ActionError } from '../failure.ts'
+import { ActionError } from './action.ts'
 import { type Process, processOf, procFile } from './process_stat.ts'
 
 /** The unit of proc_pid_stat(5): USER_HZ, part of the kernel's interface. */
@@ -27,16 +27,11 @@ export function startedAt({ start }: Process): number {
   return Date.now() - (loadAddon().bootTime() - (1000 * start) / TICKS_PER_SECOND)
 }
 
-/** Returns all processes that can be seen from here, without this one. */
-function allProcesses(): Process[] {
+/** Returns all processes that can be seen from here, without this one and zombies. Throws without /proc. */
+export function allProcesses(): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
-}
-
-/** Returns true if a process in this group, no zombie, can be seen from here. Throws without /proc. */
-export function runsInGroup(group: number): boolean {
-  return allProcesses().some((each) => each.group === group)
 }
 
 /** Returns undefined for a process that /proc hides: hidepid=1 (proc(5)) lists others' processes, but they can be neither looked at nor signalled. */
@@ -65,12 +60,10 @@ export function isCalled(
   { comm }: Pick<Process, 'comm'>,
   executable: string | undefined,
 ): boolean {
-  if (executable === '') return false
-  if (executable === name) return true
   const bytes = Buffer.from(name).toString('latin1')
-  // A name that was cut off may be another's.
-  const mayBeCut = executable === undefined
-  return comm === bytes || (mayBeCut && bytes.length > COMM_BYTES && comm === bytes.slice(0, COMM_BYTES))
+  // A name that was cut off may be another's, so it counts only where the executable may not be seen.
+  const ran = executable === undefined ? bytes.slice(0, COMM_BYTES) : bytes
+  return executable !== '' && (executable === name || comm === ran)
 }
 
 /** Returns the processes whose parent is not among them: for a server and its workers, the server. */

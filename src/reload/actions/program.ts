@@ -3,14 +3,17 @@ import { addAbortListener, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
-import { ActionError, OUTPUT_BYTES } from '../failure.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { Argv } from '../options.ts'
-import type { ActionContext } from './action.ts'
+import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
-import { killGroup } from './process_group.ts'
+import { kill } from './process_stat.ts'
+import { allProcesses } from './processes.ts'
 
 /** ms for which the output of one that has ended is read on, where something that it has left behind holds it open. */
 const LAST_WORDS = 200
+/** ms from SIGTERM to SIGKILL, and from there until a process group is given up. */
+const GRACE = 2000
 
 /**
  * Runs a program as it is, no shell, in a process group of its own. Resolves when it has ended with exit code 0, else throws an
@@ -45,11 +48,39 @@ export async function runProgram(
   if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + why, output.toString())
 }
 
+/** Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `end` ends it for good. */
+export function keepRunning(argv: Argv) {
+  let isOver = false
+  let endLast = async () => ''
+  const action = async ({ onChild }: ActionContext) => {
+    await endLast()
+    if (isOver) return
+    const { pid, exited } = await start(argv, 'inherit')
+    let ending: Promise<string> | undefined
+    const end = () => (ending ??= killGroup(pid, exited))
+    endLast = end
+    const ended = exited.then((how) => {
+      const text = `${shown(argv[0])} has ended (${how}), and is started again at the next change`
+      const isOurs = ending !== undefined
+      // With what it leaves behind: the group's number may be another's later.
+      void end()
+      return isOurs ? '' : text
+    })
+    onChild?.(pid, ended)
+    if (isOver) await end()
+  }
+  const end = () => {
+    isOver = true
+    return endLast()
+  }
+  return { action, end }
+}
+
 /**
  * Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. `exited` resolves with the way in which it has ended,
  * once it has been waited for.
  */
-export async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
+async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
   // detached: setsid(2), so that what it starts can be found by its group.
   const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
   const { pid } = child
@@ -62,7 +93,7 @@ export async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
   return { child, pid, exited }
 }
 
-export function shown(file: string): string {
+function shown(file: string): string {
   return `'${printable(file)}'`
 }
 
@@ -78,4 +109,46 @@ async function notStarted(child: ChildProcess, file: string): Promise<ActionErro
         ? 'it cannot be executed: chmod +x, and a mount without noexec'
         : 'it could not be started'
   return new ActionError(`${shown(file)}: ${error.code}: ${hint}`)
+}
+
+/**
+ * Ends all of a process group: SIGTERM, and SIGKILL to what is left of it after the grace. Returns the outcome.
+ *
+ * @param exited when the process has been waited for that began it
+ */
+async function killGroup(group: number, exited: Promise<unknown>): Promise<string> {
+  let how = 'SIGTERM'
+  kill(-group, 'SIGTERM')
+  // A stopped process takes no SIGTERM.
+  kill(-group, 'SIGCONT')
+  if (await outlasts(group)) {
+    how = 'SIGTERM and SIGKILL'
+    // No other group gets its number while it has a process.
+    kill(-group, 'SIGKILL')
+    await outlasts(group)
+  }
+  // A process of another user's, or in a call on a dead mount, cannot be killed.
+  const hasEnded = await Promise.race([exited.then(() => true), sleep(GRACE, false, { ref: false })])
+  return `its process group was ${hasEnded ? `killed by ${how}` : `sent ${how}, and is still there`}`
+}
+
+/** Returns true if the group is there still after the grace. */
+async function outlasts(group: number): Promise<boolean> {
+  const until = performance.now() + GRACE
+  for (let pause = 10; isRunning(group); pause = Math.min(2 * pause, 160)) {
+    // Checks once more after the time: this process may not have been running either.
+    if (performance.now() >= until) return true
+    await sleep(pause)
+  }
+  return false
+}
+
+/** Returns true if the group has any process but zombies: its orphans become init's children, and an init in a container may wait for them late, or never. */
+function isRunning(group: number): boolean {
+  try {
+    return process.kill(-group, 0) && allProcesses().some((each) => each.group === group)
+  } catch (error) {
+    // The rest of the group has become another user's, whom /proc may hide; or there is no /proc.
+    return codeOf(error) !== 'ESRCH'
+  }
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ActionError } from '../failure.ts'
 import type { Form } from '../options.ts'
-import type { Action } from './action.ts'
+import { type ActionContext, ActionError } from './action.ts'
 import { succeed } from './http.ts'
 
 /** The annotation that tells for which content a workload's pods were made. */
@@ -18,37 +17,34 @@ const HINTS: Readonly<Record<number, string>> = {
  *
  * @param root the prefix of the paths of the service account's files
  */
-export function rollOut({ kind, namespace, name }: Form<'rollout'>['rollout'], root = ''): Action {
-  return async ({ digest, signal }) => {
-    const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
-    if (host === '') {
-      throw new ActionError(
-        'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account',
-      )
-    }
-    // Read anew each time: the token changes within the hour.
-    const [token = '', ca] = await Promise.all(['token', 'ca.crt'].map((file) => readAccount(root, file)))
-    const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
-    const workloads = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
-    const url = new URL(`${server}${workloads}/${name}?fieldManager=inotify-bridge`)
-    const headers = {
-      authorization: `Bearer ${token.trim()}`,
-      'content-type': 'application/strategic-merge-patch+json',
-    }
-    const annotations = { [DIGEST_ANNOTATION]: digest }
-    const body = JSON.stringify({ spec: { template: { metadata: { annotations } } } })
-    const request = { method: 'PATCH', headers, ca, body, signal }
-    await succeed(`the rollout of ${kind} ${namespace}/${name}`, url, request, ({ statusCode = 0 }) =>
-      statusCode in HINTS ? `: ${HINTS[statusCode]}` : '',
+export async function rollOut(
+  { kind, namespace, name }: Form<'rollout'>['rollout'],
+  { digest, signal }: ActionContext,
+  root = '',
+): Promise<void> {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
+  if (host === '')
+    throw new ActionError(
+      'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account',
     )
-  }
-}
-
-async function readAccount(root: string, file: string): Promise<string> {
-  try {
-    return await readFile(`${root}/var/run/secrets/kubernetes.io/serviceaccount/${file}`, 'utf8')
-  } catch (error) {
+  const account = `${root}/var/run/secrets/kubernetes.io/serviceaccount`
+  // Read anew each time: the token changes within the hour.
+  const files = ['token', 'ca.crt'].map((file) => readFile(`${account}/${file}`, 'utf8'))
+  const [token = '', ca] = await Promise.all(files).catch(({ message }: Error) => {
     const hint = 'a rollout needs the files of the service account: automountServiceAccountToken'
-    throw new ActionError(`${(error as Error).message} (${hint})`)
+    throw new ActionError(`${message} (${hint})`)
+  })
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const workloads = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
+  const url = new URL(`${server}${workloads}/${name}?fieldManager=inotify-bridge`)
+  const headers = {
+    authorization: `Bearer ${token.trim()}`,
+    'content-type': 'application/strategic-merge-patch+json',
   }
+  const annotations = { [DIGEST_ANNOTATION]: digest }
+  const body = JSON.stringify({ spec: { template: { metadata: { annotations } } } })
+  const request = { method: 'PATCH', headers, ca, body, signal }
+  await succeed(`the rollout of ${kind} ${namespace}/${name}`, url, request, ({ statusCode = 0 }) =>
+    statusCode in HINTS ? `: ${HINTS[statusCode]}` : '',
+  )
 }
