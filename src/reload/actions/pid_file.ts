@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from './action.ts'
@@ -24,77 +23,66 @@ export async function signalPidFile(
   signal: NodeJS.Signals,
   calls: SyscallThread,
 ): Promise<void> {
-  const { text, writtenAt, owners } = await open(path, calls)
+  const { text, opened, links } = await read(path, calls)
+  if (Number(opened.mode) & 0o022) throw refusal(path, 'others than its owner may write it: chmod go-w')
+  // A user who may link to root's files (fs.protected_hardlinks=0) could choose among all its pid files.
+  if (opened.nlink > 1n)
+    throw refusal(
+      path,
+      `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`,
+    )
   const pid = Number(/^\s*(\d{1,10})\s*$/.exec(text)?.[1] ?? 0)
   if (pid === 0 || pid >= 2 ** 31) {
     const isEmpty = text.trim() === ''
-    throw unusable(path, isEmpty ? 'it is empty: is the process about to write it?' : 'it holds no pid')
+    throw refusal(path, isEmpty ? 'it is empty: is the process about to write it?' : 'it holds no pid')
   }
   // Another namespace's pid file most often names pid 1, as a container's only process has it.
   const elsewhere = 'another pid namespace (shareProcessNamespace: true in a pod)?'
   if (pid === process.pid)
-    throw unusable(path, `it names process ${pid}, which is this reloader; was it written in ${elsewhere}`)
+    throw refusal(path, `it names process ${pid}, which is this reloader; was it written in ${elsewhere}`)
   const found = processOf(pid)
-  if (found === undefined)
-    throw stale(path, `it names process ${pid}, and there is none; has it ended, or is it in ${elsewhere}`)
-  const named = `process ${pid} ('${printable(found.comm)}'`
-  const late = startedAt(found) - writtenAt
-  if (late > CLOCK_SLACK) {
-    throw stale(
-      path,
-      `it was written ${Math.round(late / 1000)} s before ${named}) was started, which is another that has its pid; remove it, and start what should have written it`,
-    )
+  if (found === undefined) {
+    const why = `it names process ${pid}, and there is none; has it ended, or is it in ${elsewhere}`
+    throw refusal(path, why, 'is stale')
   }
+  const named = `process ${pid} ('${printable(found.comm)}'`
+  const late = startedAt(found) - Number(opened.mtimeNs / 1_000_000n)
+  if (late > CLOCK_SLACK) {
+    const why = `it was written ${Math.round(late / 1000)} s before ${named}) was started, which is another that has its pid; remove it, and start what should have written it`
+    throw refusal(path, why, 'is stale')
+  }
+  // Includes the symlinks that the last name led over: a user who lays a link chooses among all pid files. Symlinks in place of a directory
+  // on the way are not judged: the directories on the way are as trusted as the command line that names them.
+  const owners = [opened, ...links].map(({ uid }) => Number(uid))
   const trusted = new Set([0, process.geteuid?.()])
   // Each user who has made the file what it is must be one who may signal the process himself. Else a user who may write the directory could have
   // this process, perhaps root's, signal any process.
   signalProcess(found, signal, (senders) => {
     const stranger = owners.find((owner) => !trusted.has(owner) && !senders.has(owner))
     if (stranger === undefined) return
-    throw unusable(
-      path,
-      `it, or a symlink that leads to it, belongs to user ${stranger}, who may not signal ${named}, of user ${[...senders].join(' and ')}): it must belong to root, to the user of this reloader (${process.geteuid?.()}) or to that process's; put it into a directory that only they may write`,
-    )
+    const why = `it, or a symlink that leads to it, belongs to user ${stranger}, who may not signal ${named}, of user ${[...senders].join(' and ')}): it must belong to root, to the user of this reloader (${process.geteuid?.()}) or to that process's; put it into a directory that only they may write`
+    throw refusal(path, why)
   })
 }
 
-/** Returns the file as it was when it was opened, the time of its last write in ms since the epoch. */
-async function open(path: string, calls: SyscallThread) {
+/** Reads the file, and returns its stat when it was opened: the name may have become another's since. */
+async function read(path: string, calls: SyscallThread) {
   try {
     const { parent, name, stat, links } = await resolvePath(calls, path)
     await using directory = parent
-    requireRegular(path, stat)
-    await using file = await directory.file(name)
-    // The opened file counts: the name may have become another's since.
-    const { opened } = file
-    if (Number(opened.mode) & 0o022) throw unusable(path, 'others than its owner may write it: chmod go-w')
-    // A user who may link to root's files (fs.protected_hardlinks=0) could choose among all its pid files.
-    if (opened.nlink > 1n) {
-      throw unusable(
-        path,
-        `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`,
-      )
+    // Before the open: for a FIFO the open would be the event that its writer waits for.
+    if (!stat.isFile()) {
+      const kind = KINDS[Number(stat.mode) & S_IFMT] ?? 'a device'
+      throw refusal(path, `it is ${kind}: name the regular file that the process writes its pid to`)
     }
-    return {
-      text: (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1'),
-      writtenAt: Number(opened.mtimeNs / 1_000_000n),
-      // Includes the symlinks that the last name led over: a user who lays a link chooses among all pid files. Symlinks in place of a directory
-      // on the way are not judged: the directories on the way are as trusted as the command line that names them.
-      owners: [opened, ...links].map(({ uid }) => Number(uid)),
-    }
+    await using file = await directory.file(name, PID_FILE_BYTES + 1)
+    return { text: file.content.toString('latin1'), opened: file.opened, links }
   } catch (error) {
     if (!(error instanceof CallError) || error.code === 'ECANCELED') throw error
     const hint =
       error.code === 'ENOENT' ? 'is the process running, and does it write one?' : 'it cannot be read'
     throw new InotifyError({ errno: -error.errno, syscall: 'open', path, hint })
   }
-}
-
-/** Refuses all but regular files before the open: for a FIFO the open would be the event that its writer waits for. */
-function requireRegular(path: string, stat: FileStat): void {
-  if (stat.isFile()) return
-  const kind = KINDS[Number(stat.mode) & S_IFMT] ?? 'a device'
-  throw unusable(path, `it is ${kind}: name the regular file that the process writes its pid to`)
 }
 
 const { S_IFMT, S_IFIFO, S_IFSOCK, S_IFDIR } = constants
@@ -104,10 +92,6 @@ const KINDS: Readonly<Record<number, string>> = {
   [S_IFDIR]: 'a directory',
 }
 
-function unusable(path: string, why: string): ActionError {
-  return new ActionError(`the pid file '${printable(path)}' cannot be used: ${why}`)
-}
-
-function stale(path: string, why: string): ActionError {
-  return new ActionError(`the pid file '${printable(path)}' is stale: ${why}`)
+function refusal(path: string, why: string, is = 'cannot be used'): ActionError {
+  return new ActionError(`the pid file '${printable(path)}' ${is}: ${why}`)
 }
