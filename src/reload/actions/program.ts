@@ -40,12 +40,11 @@ export async function runProgram(
 
   const passed = new Promise<true>((resolve) => void addAbortListener(signal, () => resolve(true)))
   const wasCut = await Promise.race([exited.then(() => false), passed])
-  const how = wasCut ? await killGroup(pid, exited) : ''
+  const how = wasCut ? ` ${signal.reason.message}: ${await killGroup(pid, exited)}` : `: ${await exited}`
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
   child.stdout?.destroy()
   child.stderr?.destroy()
-  const why = wasCut ? ` ${signal.reason.message}: ${how}` : `: ${await exited}`
-  if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + why, output.toString())
+  if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + how, output.toString())
 }
 
 /** Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `end` ends it for good. */
@@ -57,17 +56,16 @@ export function keepRunning(argv: Argv) {
     if (isOver) return
     const { pid, exited } = await start(argv, 'inherit')
     let ending: Promise<string> | undefined
-    const end = () => (ending ??= killGroup(pid, exited))
-    endLast = end
+    endLast = () => (ending ??= killGroup(pid, exited))
     const ended = exited.then((how) => {
       const text = `${shown(argv[0])} has ended (${how}), and is started again at the next change`
       const isOurs = ending !== undefined
       // With what it leaves behind: the group's number may be another's later.
-      void end()
+      ending ??= killGroup(pid, exited)
       return isOurs ? '' : text
     })
     onChild?.(pid, ended)
-    if (isOver) await end()
+    if (isOver) await endLast()
   }
   const end = () => {
     isOver = true
