@@ -53,9 +53,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
    */
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
-  readonly #isWatched: boolean
-  // True: the action is a program that goes on, and is started with the present content.
-  readonly #isStarted: boolean
   // True once the paths are watched: from then on what a look finds is in use.
   #isWatching = false
   readonly #work: Promise<Work>
@@ -79,9 +76,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   constructor(config: ReloadConfig, once = false) {
     super()
     this.#config = config
-    this.#isWatched = !once
     const { action } = config
-    this.#isStarted = 'command' in action && action.restart === true
+    // The action is a program that goes on: nothing is in use until the program is started with the present content.
+    const isStarted = 'command' in action && action.restart === true
     // The process that has the pid now is meant.
     const meant = 'pid' in action ? requireProcess(action.pid) : undefined
     this.#alarms = new Timers(config, () => void this.#turns.run())
@@ -89,12 +86,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tell('error', error),
     })
-    if (once) this.#applyState = new ApplyState(undefined)
+    if (once || isStarted) this.#applyState = new ApplyState(undefined)
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
-    this.ready = this.#start()
+    this.ready = this.#start(once)
     this.ready.catch(() => {})
-    if (this.#isStarted) this.ready.then(() => this.trigger()).catch(() => {})
+    if (isStarted) this.ready.then(() => this.trigger()).catch(() => {})
   }
 
   /** The last 'failed', until it has passed; undefined if the present content is in use. */
@@ -115,14 +112,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    // For the look that begins now: an attempt under way will set the time of the next.
-    this.#isAsked = true
-    await this.#turns.run()
-    while (this.#waits && !this.#ending.signal.aborted) {
-      await this.#pause(this.#config.delay)
-      // A look of another caller may be in its action by now: this one waits for that.
+    for (;;) {
+      // For the look that begins now, or behind the action of one under way: that will set the time of the next try.
       this.#isAsked = true
       await this.#turns.run()
+      if (!this.#waits || this.#ending.signal.aborted) return
+      await this.#pause(this.#config.delay)
     }
   }
 
@@ -137,17 +132,17 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     return this.close()
   }
 
-  async #start(): Promise<void> {
+  async #start(once: boolean): Promise<void> {
     await this.#work.catch((error: Error) => {
       this.#tell('error', error)
       throw error
     })
     this.#requireOpen()
-    if (this.#isWatched) {
+    if (!once) {
       // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
       this.#isWatching = true
-      await this.#turns.run()
+      if (this.#applyState === undefined) await this.#turns.run()
     }
     this.#requireOpen()
   }
@@ -162,17 +157,17 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#isAsked = false
     try {
       const found = await this.#read((reading) => this.#unrest.observe(reading, isBurst))
-      if (this.#isWatched) void this.#hints.follow(found?.outward ?? [])
+      if (this.#isWatching) void this.#hints.follow(found?.outward ?? [])
       const { waits, restless } = this.#unrest
       this.#waits = found !== undefined && waits
       // The first look. A missing path is not in use: its arrival is a change. So is content that does not hold still.
-      if (state === undefined) {
-        const isInUse = found !== undefined && !this.#isStarted
-        this.#applyState = new ApplyState(isInUse ? heldAt(found, found.moving, undefined) : undefined)
-      } else if (found !== undefined && !waits)
+      if (state === undefined)
+        this.#applyState = new ApplyState(found && heldAt(found, found.moving, undefined))
+      else if (found !== undefined && !waits)
         await this.#take(state, heldAt(found, isBurst ? restless : found.moving, state.applied))
     } finally {
-      this.#alarms.looked(this.#took, this.#waits, this.#untilRetry)
+      const next = this.#trouble === undefined ? this.#retryAt : performance.now() + this.#config.retry
+      this.#alarms.looked(this.#took, this.#waits, (this.#trouble ?? this.failing) ? next : undefined)
       this.#tell('look')
     }
   }
@@ -181,20 +176,17 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const verdict = state.judge(now, performance.now() >= this.#retryAt)
     if (verdict === 'recover') this.#tell('recovered')
     if (verdict !== 'act') return
-    const { validate } = await this.#work
-    const isValid = !validate || ((await this.#attempt('validate', state, now)) && (await this.#isStill(now)))
-    if (!isValid || !(await this.#attempt('action', state, now))) return
-    this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
-  }
-
-  /** Returns true if the content is what it was before, but for restless keys. Else the validated content is no longer the present one. */
-  async #isStill(before: Contents): Promise<boolean> {
-    const found = await this.#read((reading) => this.#unrest.observeAgain(reading))
-    // The content is unknown now, which has been reported.
-    if (found === undefined) return false
-    const { digest } = heldAt(found, this.#unrest.restless, before)
-    this.#waits ||= digest !== before.digest
-    return digest === before.digest
+    if ((await this.#work).validate !== undefined) {
+      if (!(await this.#attempt('validate', state, now))) return
+      const found = await this.#read((reading) => this.#unrest.observeAgain(reading))
+      // The content is unknown now, which has been reported.
+      if (found === undefined) return
+      this.#waits = heldAt(found, this.#unrest.restless, now).digest !== now.digest
+      // The validated content is no longer the present one.
+      if (this.#waits) return
+    }
+    if (await this.#attempt('action', state, now))
+      this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
   async #attempt(stage: ReloadFailure['stage'], state: ApplyState, now: Contents): Promise<boolean> {
@@ -231,7 +223,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async #read(observe: (reading: Reading) => void): Promise<Reading | undefined> {
     const { reader, calls } = await this.#work
     // A blocked loop runs its timers before it hears of the answer.
-    const check = () => calls.unanswered < PATIENCE || this.#enterTrouble(this.#notRead('ETIMEDOUT', STALLED))
+    const check = () => calls.unanswered < PATIENCE || this.#notRead('ETIMEDOUT', STALLED)
     const stalled = setInterval(() => setImmediate(check), PATIENCE / 5)
     const began = performance.now()
     try {
@@ -241,7 +233,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       const [moving] = shownKeys([...found.moving].filter((key) => restless.has(key)))
       const hint = `'${printable(moving ?? '')}' changes faster than it can be read: it is left as it was until it rests`
       if (moving === undefined) this.#trouble = undefined
-      else this.#enterTrouble(this.#notRead('EAGAIN', hint))
+      else this.#notRead('EAGAIN', hint)
       return found
     } catch (error) {
       if (!this.#ending.signal.aborted) this.#enterTrouble(error as Error)
@@ -252,8 +244,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  #notRead(errno: 'EAGAIN' | 'ETIMEDOUT', hint: string): InotifyError {
-    return new InotifyError({ errno, syscall: 'read', path: this.#config.paths[0], hint })
+  #notRead(errno: 'EAGAIN' | 'ETIMEDOUT', hint: string): void {
+    this.#enterTrouble(new InotifyError({ errno, syscall: 'read', path: this.#config.paths[0], hint }))
   }
 
   #enterTrouble(error: Error): void {
@@ -271,12 +263,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (isUnheard) warn('INOTIFY_BRIDGE_RELOAD', `reload: ${messageOf(values[0])}`)
       else EventEmitter.prototype.emit.call(this, event, ...values)
     })
-  }
-
-  /** Returns the ms to the next try; undefined if nothing is to be tried again. */
-  get #untilRetry(): number | undefined {
-    if (this.#trouble !== undefined) return this.#config.retry
-    return this.failing && Math.max(1, this.#retryAt - performance.now())
   }
 
   async #pause(ms: number): Promise<void> {

@@ -59,15 +59,15 @@ export class Timers {
   }
 
   /**
-   * Ends a look: the next is an `interval` away, or a failure is tried again after `retry` ms.
+   * Ends a look: the next is an `interval` away, or at the time of the next try.
    *
    * @param took the ms that the whole reading took
    * @param waits true: something is waited for that moves still
    */
-  looked(took: number, waits: boolean, retry = NEVER): void {
+  looked(took: number, waits: boolean, retryAt = NEVER): void {
     const now = performance.now()
     const { delay, interval } = this.#pace
-    this.#retry = now + retry
+    this.#retry = retryAt
     if ((waits || this.#isBurst) && this.#end === NEVER) this.changed()
     if (this.#end === NEVER) this.#burst = NEVER
     else if (this.#isDue && !waits) this.#burst = now
