@@ -73,7 +73,8 @@ export function readOptions(options: ReloadOptions): ReloadConfig {
   const { paths, validate, delay = 1000, interval = 60_000, retry = 5000, timeout = 30_000 } = options
   if (!Array.isArray(paths) || paths.length === 0)
     throw invalidArgument('options.paths', paths, 'an array of at least one path')
-  for (const [name, value] of Object.entries({ delay, interval, retry, timeout })) {
+  const times = { delay, interval, retry, timeout }
+  for (const [name, value] of Object.entries(times)) {
     const least = name === 'delay' ? 0 : 1
     if (typeof value !== 'number' || !(value >= least && value <= LONGEST_TIMER))
       throw invalidArgument(`options.${name}`, value, `a number of ms from ${least} to ${LONGEST_TIMER}`)
@@ -82,27 +83,28 @@ export function readOptions(options: ReloadOptions): ReloadConfig {
     paths: [...new Set(paths.map((path) => filePath('options.paths', path).toWellFormed()))],
     validate: validate === undefined ? undefined : readArgv('options.validate', validate),
     action: readAction(options.action),
-    delay,
-    interval,
-    retry,
-    timeout,
+    ...times,
   }
 }
 
-/** The forms of an action, and the properties of each. */
+/** The properties of each form of an action, by the one that tells the form. */
 const FORMS = {
-  signal: ['signal', 'pid', 'pidFile', 'process'],
+  pid: ['signal', 'pid'],
+  pidFile: ['signal', 'pidFile'],
+  process: ['signal', 'process'],
   command: ['command', 'restart'],
   http: ['http'],
   rollout: ['rollout'],
 }
 
 function readAction(action: ReloadAction): ReloadAction {
-  const forms = '{ signal, pid | pidFile | process }, { command }, { http } or { rollout }'
+  const forms = 'one of { signal, pid | pidFile | process }, { command }, { http } or { rollout }'
   if (typeof action !== 'object' || action === null) throw invalidArgument('options.action', action, forms)
-  const form = onlyOneOf(Object.keys(FORMS) as Array<keyof typeof FORMS>, action, `one of ${forms}`)
+  const [form, another] = (Object.keys(FORMS) as Array<keyof typeof FORMS>).filter((each) => each in action)
+  if (form === undefined || another !== undefined)
+    throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, forms)
   refuseUnknown('options.action', action, FORMS[form])
-  if ('signal' in action) return readSignal(action)
+  if ('pid' in action || 'pidFile' in action || 'process' in action) return readSignal(action)
   if ('http' in action) return readHttp(action)
   if ('rollout' in action) return readRollout(action)
   const command = [...readArgv('options.action.command', action.command)]
@@ -111,18 +113,10 @@ function readAction(action: ReloadAction): ReloadAction {
   return { command, ...(restart && { restart }) }
 }
 
-/** Returns the property that an action has; throws if it has none of these, or several. */
-function onlyOneOf<Name extends string>(names: readonly Name[], action: object, expected: string): Name {
-  const [name, another] = names.filter((each) => each in action)
-  if (name !== undefined && another === undefined) return name
-  throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, expected)
-}
-
 function readSignal(action: Form<'signal'>): ReloadAction {
   const { signal } = action
   if (typeof signal !== 'string' || !Object.hasOwn(constants.signals, signal))
     throw invalidArgument('options.action.signal', signal, "the name of a signal, as 'SIGHUP'")
-  onlyOneOf(['pid', 'pidFile', 'process'], action, 'a signal and one of pid, pidFile, process')
   if ('pid' in action) {
     const { pid } = action
     // kill(2) takes 0 and below for groups of processes.
