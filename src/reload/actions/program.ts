@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { addAbortListener, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
@@ -33,10 +33,8 @@ export async function runProgram(
     })
     if (child[name] !== null) onOutput?.(child[name], name)
   }
-  onChild?.(
-    pid,
-    exited.then(() => ''),
-  )
+  const ended = exited.then(() => '')
+  onChild?.(pid, ended)
 
   const passed = new Promise<true>((resolve) => void addAbortListener(signal, () => resolve(true)))
   const wasCut = await Promise.race([exited.then(() => false), passed])
@@ -81,32 +79,30 @@ export function keepRunning(argv: Argv) {
 async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
   // detached: setsid(2), so that what it starts can be found by its group.
   const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
-  const { pid } = child
-  if (pid === undefined) throw await notStarted(child, file)
-  const exited = new Promise<string>((resolve) =>
-    child.once('exit', (code, signal) =>
-      resolve(signal === null ? `exit code ${code}` : `killed by ${signal}`),
-    ),
+  await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
+    throw notStarted(error, file)
+  })
+  const exited: Promise<string> = once(child, 'exit').then(([code, signal]) =>
+    signal === null ? `exit code ${code}` : `killed by ${signal}`,
   )
-  return { child, pid, exited }
+  return { child, pid: child.pid as number, exited }
 }
 
 function shown(file: string): string {
   return `'${printable(file)}'`
 }
 
-async function notStarted(child: ChildProcess, file: string): Promise<ActionError> {
-  const [error] = (await once(child, 'error').catch((reason: unknown) => [reason])) as [NodeJS.ErrnoException]
+function notStarted({ code }: NodeJS.ErrnoException, file: string): ActionError {
   // Opened before the program is looked for, and by that program's error.
   const missing = devNullMissing()
   if (missing !== undefined) return new ActionError(`${shown(file)}: ${missing}`)
   const hint =
-    error.code === 'ENOENT'
+    code === 'ENOENT'
       ? 'there is no such program, or not the interpreter that its first line names; it is looked for in PATH, and run without a shell'
-      : error.code === 'EACCES'
+      : code === 'EACCES'
         ? 'it cannot be executed: chmod +x, and a mount without noexec'
         : 'it could not be started'
-  return new ActionError(`${shown(file)}: ${error.code}: ${hint}`)
+  return new ActionError(`${shown(file)}: ${code}: ${hint}`)
 }
 
 /**
