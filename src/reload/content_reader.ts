@@ -83,25 +83,21 @@ class Walk {
   }
 
   async walk(): Promise<this> {
-    for (const path of this.#reader.paths) await this.#path(path)
-    return this
-  }
-
-  /** Takes in one of the paths. */
-  async #path(path: string): Promise<void> {
     const { calls, paths } = this.#reader
-    try {
-      const reached = await resolvePath(calls, path)
-      const isFile = reached.stat.isFile()
-      // Two of several paths may have a key of one name.
-      const isOnly = paths.length === 1
-      if (isOnly) this.#base = isFile ? dirname(path) : path
-      const key = latin1(isOnly ? (isFile ? basename(path) : '') : path)
-      const take = () => this.#target(reached, key, new Set())
-      await (isFile ? this.#met(key, take) : take())
-    } catch (error) {
-      throw readError(error, path)
-    }
+    for (const path of paths)
+      try {
+        const reached = await resolvePath(calls, path)
+        const isFile = reached.stat.isFile()
+        // Two of several paths may have a key of one name.
+        const isOnly = paths.length === 1
+        if (isOnly) this.#base = isFile ? dirname(path) : path
+        const key = latin1(isOnly ? (isFile ? basename(path) : '') : path)
+        const take = () => this.#target(reached, key, new Set())
+        await (isFile ? this.#met(key, take) : take())
+      } catch (error) {
+        throw readError(error, path)
+      }
+    return this
   }
 
   async #directory(held: DirectoryHandle, key: string, above: Above): Promise<void> {
@@ -169,7 +165,17 @@ class Walk {
       return await this.#directory(held, key, above)
     }
     if (!stat.isSymbolicLink()) return this.#add(key, versionOf(stat), NO_CONTENT)
-    if (leadsOutward(stat.link)) this.#leaveBy(key)
+    if (leadsOutward(stat.link)) {
+      const path = this.#shown(key)
+      // The link is watched by its path as text: another name would seem to lead nowhere, for ever.
+      if (!isUtf8(Buffer.from(key, 'latin1'))) {
+        const hint =
+          'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
+        throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path, hint })
+      }
+      this.#take('text', path.length)
+      this.outward.push(path)
+    }
     const reached = await resolvePath(this.#reader.calls, `${parent.path}/${keyOf(name)}`).catch((error) => {
       if (!NOWHERE.includes(codeOf(error))) throw error
     })
@@ -188,18 +194,6 @@ class Walk {
     }
     await using held = await DirectoryHandle.open(this.#reader.calls, `${end.path}/${name}`)
     await this.#directory(held, key, above)
-  }
-
-  /** Notes a link that leads out of its directory. It is watched by its path as text: another name would seem to lead nowhere, for ever. */
-  #leaveBy(key: string): void {
-    const path = this.#shown(key)
-    if (!isUtf8(Buffer.from(key, 'latin1'))) {
-      const hint =
-        'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
-      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path, hint })
-    }
-    this.#take('text', path.length)
-    this.outward.push(path)
   }
 
   /** Takes in a key. An entry that has gone since the listing, or has become another, is moving: the other walk has another version of it. */

@@ -25,11 +25,9 @@ export class Unrest {
     this.#unborn = new Set(moving.filter(isUnborn))
     // A file that is written beside another, and renamed over that.
     const hasPassed = (key: string) => this.#unborn.has(key) && !found.versions.has(key)
+    const others = moving.filter((key) => !hasPassed(key))
     this.#passing = counted(this.#passing, moving.filter(hasPassed).map(directoryOf))
-    this.#moved = counted(
-      this.#moved,
-      moving.filter((key) => !hasPassed(key)),
-    )
+    this.#moved = counted(this.#moved, others)
     this.#versions = found.versions
   }
 

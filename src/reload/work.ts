@@ -24,20 +24,19 @@ export function workOf({ paths, validate, action: asked }: ReloadConfig, meant: 
   // For files that may lie on a mount that has stopped answering.
   const calls = new SyscallThread()
   const kept = 'command' in asked && asked.restart ? keepRunning(asked.command as [string]) : undefined
-  const action = async (context: ActionContext): Promise<void> => {
-    if (kept !== undefined) return await kept.action(context)
-    if ('command' in asked) return await runProgram(asked.command as [string], context)
-    if ('http' in asked) return await requestUrl(asked.http, context)
-    if ('rollout' in asked) return await rollOut(asked.rollout, context)
-    if ('pidFile' in asked) return await signalPidFile(asked.pidFile, asked.signal, calls)
-    signalProcess('process' in asked ? processCalled(asked.process) : (meant as Process), asked.signal)
-  }
   return {
     calls,
     reader: new ContentReader(calls, paths),
     validate:
       validate && ((context: ActionContext) => runProgram(validate, { ...context, onOutput: undefined })),
-    action,
+    async action(context: ActionContext): Promise<void> {
+      if (kept !== undefined) return await kept.action(context)
+      if ('command' in asked) return await runProgram(asked.command as [string], context)
+      if ('http' in asked) return await requestUrl(asked.http, context)
+      if ('rollout' in asked) return await rollOut(asked.rollout, context)
+      if ('pidFile' in asked) return await signalPidFile(asked.pidFile, asked.signal, calls)
+      signalProcess('process' in asked ? processCalled(asked.process) : (meant as Process), asked.signal)
+    },
     /** Ends the thread of the calls, and a program that goes on. A thread without an answer for longer than `patience` is left behind, with a warning. */
     async end(patience: number): Promise<void> {
       const { unanswered } = calls
