@@ -5,13 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadAddon } from '../../src/addon.ts'
 import { parseStat, processOf } from '../../src/reload/actions/process_stat.ts'
-import {
-  isCalled,
-  processCalled,
-  signalProcess,
-  startedAt,
-  topmost,
-} from '../../src/reload/actions/processes.ts'
+import { isCalled, processCalled, signalProcess, startedAt } from '../../src/reload/actions/processes.ts'
 import { reload } from '../../src/reload/reloader.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
@@ -193,8 +187,6 @@ describe('by name', () => {
     ).toBe(true)
     expect(called('prometheus-config-reloader', 'prometheus-conf', 'prometheus-config-checker')).toBe(false)
     expect(called('kworker/0:1', 'kworker/0:1', ''), "a thread of the kernel's").toBe(false)
-    const of = (pid: number, parent: number) => ({ pid, parent, group: 0, comm: '', start: 0 })
-    expect(topmost([of(5, 1), of(6, 5), of(7, 6), of(9, 8)]).map(({ pid }) => pid)).toEqual([5, 9])
   })
 
   test('a name may hold anything, a parenthesis as well', () => {

@@ -1,4 +1,3 @@
-import { constants } from 'node:fs'
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
@@ -72,7 +71,13 @@ async function read(path: string, calls: SyscallThread) {
     await using directory = parent
     // Before the open: for a FIFO the open would be the event that its writer waits for.
     if (!stat.isFile()) {
-      const kind = KINDS[Number(stat.mode) & S_IFMT] ?? 'a device'
+      const kind = stat.isFIFO()
+        ? 'a FIFO'
+        : stat.isSocket()
+          ? 'a socket'
+          : stat.isDirectory()
+            ? 'a directory'
+            : 'a device'
       throw refusal(path, `it is ${kind}: name the regular file that the process writes its pid to`)
     }
     await using file = await directory.file(name, PID_FILE_BYTES + 1)
@@ -83,13 +88,6 @@ async function read(path: string, calls: SyscallThread) {
       error.code === 'ENOENT' ? 'is the process running, and does it write one?' : 'it cannot be read'
     throw new InotifyError({ errno: -error.errno, syscall: 'open', path, hint })
   }
-}
-
-const { S_IFMT, S_IFIFO, S_IFSOCK, S_IFDIR } = constants
-const KINDS: Readonly<Record<number, string>> = {
-  [S_IFIFO]: 'a FIFO',
-  [S_IFSOCK]: 'a socket',
-  [S_IFDIR]: 'a directory',
 }
 
 function refusal(path: string, why: string, is = 'cannot be used'): ActionError {

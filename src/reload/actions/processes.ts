@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
-import { InotifyError, printable } from '../../errors.ts'
+import { describeErrno, InotifyError, printable } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from './action.ts'
 import { type Process, processOf, procFile } from './process_stat.ts'
@@ -12,11 +12,8 @@ const TICKS_PER_SECOND = 100
 /** The bytes of a name in `comm`: TASK_COMM_LEN, less its zero. */
 const COMM_BYTES = 15
 
-/** The users who may send a process signals without being privileged. */
-type Senders = ReadonlySet<number>
-
-/** Returns the process's real and saved user: kill(2). Empty if the process has gone. */
-function sendersTo(pid: number): Senders {
+/** Returns the users who may send a process signals without being privileged, its real and saved one: kill(2). Empty if the process has gone. */
+function sendersTo(pid: number): ReadonlySet<number> {
   // Real, effective, saved. The name stands above, but the kernel escapes a line's end in it.
   const users = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(procFile(pid, 'status') ?? '')
   return new Set(users?.slice(1).map(Number))
@@ -29,19 +26,18 @@ export function startedAt({ start }: Process): number {
 
 /** Returns all processes that can be seen from here, without this one and zombies. Throws without /proc. */
 export function allProcesses(): Process[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
-}
-
-/** Returns undefined for a process that /proc hides: hidepid=1 (proc(5)) lists others' processes, but they can be neither looked at nor signalled. */
-function visibleProcessOf(pid: number): Process | undefined {
-  try {
-    return processOf(pid)
-  } catch (error) {
-    if (codeOf(error) === 'EACCES') return undefined
-    throw error
-  }
+  const pids = readdirSync('/proc').map(Number)
+  return pids
+    .filter((pid) => pid > 0 && pid !== process.pid)
+    .flatMap((pid) => {
+      try {
+        return processOf(pid) ?? []
+      } catch (error) {
+        // hidepid=1 (proc(5)) lists others' processes, but they can be neither looked at nor signalled.
+        if (codeOf(error) === 'EACCES') return []
+        throw error
+      }
+    })
 }
 
 /** Returns the basename of its executable; undefined if that may not be seen, '' for a thread of the kernel. */
@@ -66,28 +62,23 @@ export function isCalled(
   return executable !== '' && (executable === name || comm === ran)
 }
 
-/** Returns the processes whose parent is not among them: for a server and its workers, the server. */
-export function topmost(found: readonly Process[]): Process[] {
-  const pids = new Set(found.map(({ pid }) => pid))
-  return found.filter(({ parent }) => !pids.has(parent))
-}
-
 /**
  * Returns the one process with this name. Anybody can start one of that name, so only this user's count; for root, anybody's. Throws an
  * {@link ActionError} if there is none, or more than one.
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
-  const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
+  const named = processes.filter((each) => isCalled(name, each, executableOf(each)))
+  const pids = new Set(named.map(({ pid }) => pid))
+  // Of a server and its workers, the server.
+  const all = named.filter(({ parent }) => !pids.has(parent))
   const user = process.geteuid?.() ?? 0
   const found = all.filter(({ pid }) => user === 0 || sendersTo(pid).has(user))
   const [only, another] = found
   if (only !== undefined && another === undefined) return only
   const called = `is called '${printable(name)}'`
   if (another !== undefined) {
-    const pids = found.map(({ pid }) => pid).join(', ')
-    throw new ActionError(
-      `more than one process ${called} (pids ${pids}): name one by its pid or its pid file`,
-    )
+    const which = `pids ${found.map(({ pid }) => pid).join(', ')}`
+    throw new ActionError(`more than one process ${called} (${which}): name one by its pid or its pid file`)
   }
   if (all.length > 0) {
     const hint = 'run as the same user or as root, or name it by its pid or its pid file'
@@ -95,7 +86,7 @@ export function processCalled(name: string, processes: readonly Process[] = allP
   }
   const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
   // Process 1 is root's in nearly every pid namespace.
-  const isHidden = visibleProcessOf(1) === undefined
+  const isHidden = process.pid !== 1 && !processes.some(({ pid }) => pid === 1)
   const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
   throw new ActionError(`no process ${called}: ${hint}${others}`)
 }
@@ -110,7 +101,7 @@ export function processCalled(name: string, processes: readonly Process[] = allP
 export function signalProcess(
   { pid, start }: Process,
   signal: NodeJS.Signals,
-  requireSenders?: (senders: Senders) => void,
+  requireSenders?: (senders: ReadonlySet<number>) => void,
 ): void {
   const { pidfdOpen, pidfdSend, pidfdClose } = loadAddon()
   const fd = pidfdOpen(pid)
@@ -126,19 +117,16 @@ export function signalProcess(
   }
 }
 
-const HINTS: ReadonlyMap<number, string> = new Map([
-  [constants.errno.ESRCH, 'has ended: start again with the pid of the new one, or name it by a pid file'],
-  [
-    constants.errno.EPERM,
+const HINTS: Readonly<Record<string, string>> = {
+  ESRCH: 'has ended: start again with the pid of the new one, or name it by a pid file',
+  EPERM:
     "may not be signalled: its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
-  ],
-  [
-    constants.errno.ENOSYS,
+  ENOSYS:
     'was not signalled: Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
-  ],
-])
+}
 
 function signalError(error: number, syscall: string, pid: number): InotifyError {
-  const hint = `process ${pid} ${HINTS.get(-error) ?? 'was not signalled'}`
+  const [code] = describeErrno(-error)
+  const hint = `process ${pid} ${HINTS[code] ?? 'was not signalled'}`
   return new InotifyError({ errno: -error, syscall, hint })
 }
