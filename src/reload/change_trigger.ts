@@ -8,7 +8,7 @@ const NAMED = 5
 
 const OPTIONS: WatchOptions = { recursive: true, settle: 0 }
 
-export interface ChangeTriggerListener {
+interface ChangeTriggerListener {
   /** Something may have changed. */
   hint(): void
   /** Reports a path that cannot be watched, or not as it should be: looks by the clock go on. */
@@ -58,13 +58,12 @@ export class ChangeTrigger {
         await watcher.add(path)
       } catch (error) {
         this.#watched.set(path, false)
-        if (this.#closed || hasFailed) return
-        if (failed.push(error as InotifyError) <= NAMED) this.#listener.trouble(error as Error)
+        if (!hasFailed && failed.push(error as InotifyError) <= NAMED) this.#listener.trouble(error as Error)
       }
     }
     await Promise.all([...wanted].filter((path) => !this.#watched.get(path)).map(add))
     const [first, ...more] = failed.slice(NAMED)
-    if (first === undefined || this.#closed) return
+    if (first === undefined) return
     const { errno, syscall, path } = first
     const hint =
       more.length === 0 ? first.hint : `and ${more.length} more, which are looked at by the clock alone`
@@ -82,7 +81,6 @@ export class ChangeTrigger {
     watcher.on('changes', () => this.#listener.hint())
     watcher.on('error', (error) => this.#listener.trouble(error))
     watcher.on('close', () => {
-      if (this.#watcher !== watcher) return
       this.#watcher = undefined
       for (const [path, isWatched] of this.#watched) if (isWatched) this.#watched.delete(path)
     })

@@ -6,7 +6,7 @@ import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
 import type { ActionError } from './actions/action.ts'
-import { requireProcess } from './actions/process_stat.ts'
+import { processOf } from './actions/process_stat.ts'
 import { ApplyState, type ReloadFailure } from './apply_state.ts'
 import { ChangeTrigger } from './change_trigger.ts'
 import { type Contents, heldAt, type Reading, shownKeys } from './contents.ts'
@@ -52,6 +52,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
    * part of the package cannot be loaded (EMFILE; ENOENT: it was replaced): then it does nothing.
    */
   readonly ready: Promise<void>
+  /** @internal Why the content is not known. */
+  trouble: Error | undefined
   readonly #config: ReloadConfig
   // True once the paths are watched: from then on what a look finds is in use.
   #isWatching = false
@@ -62,7 +64,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #turns = new CoalescedTask(() => this.#look())
   readonly #ending = new AbortController()
   #applyState: ApplyState | undefined
-  #trouble: Error | undefined
   // performance.now() of the next try of the same content. Needed as events come also for changes that change nothing.
   #retryAt = 0
   // The ms of the last reading.
@@ -80,10 +81,15 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     // The action is a program that goes on: nothing is in use until the program is started with the present content.
     const isStarted = 'command' in action && action.restart === true
     // The process that has the pid now is meant.
-    const meant = 'pid' in action ? requireProcess(action.pid) : undefined
+    const meant = 'pid' in action ? processOf(action.pid) : undefined
+    if ('pid' in action && meant === undefined) {
+      const hint = `no process has the pid ${action.pid}: it must run when the reload begins`
+      throw new InotifyError({ errno: 'ESRCH', syscall: 'reload', hint })
+    }
     this.#alarms = new Timers(config, () => void this.#turns.run())
     this.#hints = new ChangeTrigger(config.paths, {
-      hint: () => this.#alarms.changed(),
+      // The first look follows the hints that come before the watches are set up.
+      hint: () => this.#isWatching && this.#alarms.changed(),
       trouble: (error) => this.#tell('error', error),
     })
     if (once || isStarted) this.#applyState = new ApplyState(undefined)
@@ -97,11 +103,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   /** The last 'failed', until it has passed; undefined if the present content is in use. */
   get failing(): ReloadFailure | undefined {
     return this.#applyState?.failing
-  }
-
-  /** @internal Why the content is not known. */
-  get trouble(): Error | undefined {
-    return this.#trouble
   }
 
   /**
@@ -123,7 +124,17 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= (async () => {
+      this.#ending.abort()
+      this.#alarms.close()
+      const ended = this.#work.then(
+        (work) => work.end(PATIENCE / 5),
+        // The work could not be loaded, which `ready` reports.
+        () => {},
+      )
+      await Promise.all([ended, this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
+      this.#tell('close')
+    })()
     return this.#closing
   }
 
@@ -137,7 +148,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       this.#tell('error', error)
       throw error
     })
-    this.#requireOpen()
     if (!once) {
       // Watches before the read, so that no change falls between. Does not wait for a mount that has stopped answering.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
@@ -150,8 +160,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async #look(): Promise<void> {
     if (this.#ending.signal.aborted) return
     const state = this.#applyState
-    // A hint came before the watches were set up, which the first look follows.
-    if (state === undefined && !this.#isWatching) return
     const isBurst = this.#alarms.begin() && state !== undefined && !this.#isAsked
     if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false
@@ -166,8 +174,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       else if (found !== undefined && !waits)
         await this.#take(state, heldAt(found, isBurst ? restless : found.moving, state.applied))
     } finally {
-      const next = this.#trouble === undefined ? this.#retryAt : performance.now() + this.#config.retry
-      this.#alarms.looked(this.#took, this.#waits, (this.#trouble ?? this.failing) ? next : undefined)
+      const next = this.trouble === undefined ? this.#retryAt : performance.now() + this.#config.retry
+      this.#alarms.looked(this.#took, this.#waits, (this.trouble ?? this.failing) ? next : undefined)
       this.#tell('look')
     }
   }
@@ -232,7 +240,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       const { restless } = this.#unrest
       const [moving] = shownKeys([...found.moving].filter((key) => restless.has(key)))
       const hint = `'${printable(moving ?? '')}' changes faster than it can be read: it is left as it was until it rests`
-      if (moving === undefined) this.#trouble = undefined
+      if (moving === undefined) this.trouble = undefined
       else this.#notRead('EAGAIN', hint)
       return found
     } catch (error) {
@@ -249,8 +257,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   #enterTrouble(error: Error): void {
-    const isKnown = this.#trouble?.message === error.message
-    this.#trouble = error
+    const isKnown = this.trouble?.message === error.message
+    this.trouble = error
     if (!isKnown) this.#tell('error', error)
   }
 
@@ -272,18 +280,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   #requireOpen(): void {
     if (!this.#ending.signal.aborted) return
     throw new InotifyError({ errno: 'EBADF', syscall: 'reload', hint: 'this reloader is closed' })
-  }
-
-  async #close(): Promise<void> {
-    this.#ending.abort()
-    this.#alarms.close()
-    const ended = this.#work.then(
-      (work) => work.end(PATIENCE / 5),
-      // The work could not be loaded, which `ready` reports.
-      () => {},
-    )
-    await Promise.all([ended, this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
-    this.#tell('close')
   }
 }
 

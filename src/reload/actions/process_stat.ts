@@ -71,15 +71,3 @@ export function parseStat(text: string): Process | undefined {
     start: Number(fields[19]),
   }
 }
-
-/**
- * Returns the process with this pid.
- *
- * @throws {InotifyError} ESRCH: nobody has it; EACCES: it may not be looked at
- */
-export function requireProcess(pid: number): Process {
-  const found = processOf(pid)
-  if (found !== undefined) return found
-  const hint = `no process has the pid ${pid}: it must run when the reload begins`
-  throw new InotifyError({ errno: 'ESRCH', syscall: 'reload', hint })
-}
