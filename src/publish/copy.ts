@@ -4,9 +4,7 @@ import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { syncFile } from './draft/durable.ts'
 import { hasOwner, keepOwner, notProven } from './draft/owner.ts'
 import type { Place } from './draft/place.ts'
-import { withReady } from './draft/ready.ts'
-import { Temporary } from './draft/temporary.ts'
-import { WorkDirectory } from './draft/work_directory.ts'
+import { withTemporary } from './draft/temporary.ts'
 import { about } from './failure.ts'
 
 const CHUNK = 1024 * 1024
@@ -32,7 +30,7 @@ export function isVersion(now: FileStat, version: FileStat): boolean {
 
 /** Copies a regular file beside its destination and renames it there. Throws {@link Changed} unless it is `version` throughout. */
 export async function copyFile(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withReady(to.directory, Temporary.givenTo(version.uid), async (temporary) => {
+  await withTemporary(to.directory, version.uid, async (temporary) => {
     const { file: copy } = temporary
     await using source = await about(from.shown, openVersion(from, version))
     const { calls } = source
@@ -58,16 +56,16 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
 
 /** Copies a symlink likewise: its text, byte by byte. */
 export async function copyLink(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withReady(to.directory, WorkDirectory.make, async (work) => {
+  await withTemporary(to.directory, version.uid, async (temporary) => {
     await using source = await about(from.shown, from.directory.hold(from.name))
     if (!isVersion(source.opened, version)) throw new Changed('it is another version')
     const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))
-    await using link = await work.makeLink(text)
+    await using link = await temporary.makeLink(text)
     // If the entry is not the link made here, it may be anybody's file.
-    if (!hasOwner(link, version) && !(await work.isOurs(link, text))) throw notProven(to.shown)
+    if (!hasOwner(link, version) && !(await temporary.isOurs(link, text))) throw notProven(to.shown)
     await keepOwner(link, version, to.shown)
     await checkVersion(from, undefined, version)
-    await work.renameTo(to.name)
+    await temporary.renameLinkTo(to.name)
   })
 }
 

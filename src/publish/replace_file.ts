@@ -5,8 +5,7 @@ import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import { syncDirectory, syncFile, writeAll } from './draft/durable.ts'
 import { keepOwner, modeOfCopy } from './draft/owner.ts'
 import { followIn, followToPlace, type Place, refuseMountPoint } from './draft/place.ts'
-import { withReady } from './draft/ready.ts'
-import { Temporary } from './draft/temporary.ts'
+import { withTemporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
 
 /** The content and rights of a replacement. */
@@ -50,7 +49,7 @@ export async function replaceAt(place: Place, replacement: Replacement): Promise
   const old = there?.isFile() === true ? there : undefined
   const kept = replacement.isOwn ? undefined : old
   if (kept !== undefined) await refuseOthersFile(place, kept)
-  await withReady(directory, Temporary.givenTo(kept?.uid), async (temporary) => {
+  await withTemporary(directory, kept?.uid, async (temporary) => {
     const { file } = temporary
     // First, as chown(2) is what fails. It clears the set-id bits, so the mode comes behind it.
     if (kept !== undefined) await keepOwner(file, kept, shown)

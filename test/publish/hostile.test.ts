@@ -15,7 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
@@ -211,16 +211,17 @@ test.skipIf(!isRoot || !hasTwoMounts)(
       (path) => replace(path, 'sub'),
       (path) => {
         replaceByTheirs(path)
-        renameSync(join(directory, 'one'), join(path, 'link'))
         return nothing
       },
-      // In which the link is exchanged, too, as soon as it has been made.
-      (path) => {
-        replaceByTheirs(path)
-        return () => {
-          if (existsSync(join(directory, 'one')) && readdirSync(path).includes('link'))
-            renameSync(join(directory, 'one'), join(path, 'link'))
-        }
+      // As soon as the link has been made.
+      (path) => () => {
+        const link = path.replace(/(\.link)?$/, '.link')
+        if (
+          existsSync(join(directory, 'one')) &&
+          existsSync(path) &&
+          readdirSync(directory).includes(basename(link))
+        )
+          replace(link, 'one')
       },
     ]
     let tries = 0

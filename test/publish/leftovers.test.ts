@@ -1,24 +1,25 @@
 import {
   chmodSync,
   chownSync,
+  lchownSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
-import { withReady } from '../../src/publish/draft/ready.ts'
-import { Temporary } from '../../src/publish/draft/temporary.ts'
-import { WorkDirectory } from '../../src/publish/draft/work_directory.ts'
+import { withTemporary } from '../../src/publish/draft/temporary.ts'
 import { locksAsOnNfs } from '../support/nfs_locks.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
@@ -47,63 +48,79 @@ function changedLongAgo(...names: string[]): void {
 }
 
 /** As a killed moveFile() leaves it. */
-function workDirectory(directory: string, digit: string): string {
-  const path = join(directory, `.inotify-bridge.tmp-${digit.repeat(12)}`)
-  mkdirSync(path, 0o700)
-  return path
+function withLink(directory: string): void {
+  writeFileSync(join(directory, LEFT), '')
+  symlinkSync('nowhere', join(directory, `${LEFT}.link`))
 }
 
 test('what was left is removed; what only looks like it is not', async () => {
   const directory = scratch()
   const others = ['.inotify-bridge.tmp-', '.inotify-bridge.tmp-0123456789abc', '.inotify-bridge-0123456789ab']
-  for (const name of [LEFT, ...others]) writeFileSync(join(directory, name), 'x')
-  workDirectory(directory, 'a')
-  symlinkSync('nowhere', join(workDirectory(directory, 'b'), 'link'))
-  // Entries that no publisher makes: a directory that others may read, more in one, a symlink, a file with another name.
-  const [open, more] = [workDirectory(directory, 'c'), workDirectory(directory, 'd')]
-  chmodSync(open, 0o755)
-  writeFileSync(join(more, 'more'), '')
-  const link = '.inotify-bridge.tmp-eeeeeeeeeeee'
+  for (const name of others) writeFileSync(join(directory, name), 'x')
+  withLink(directory)
+  // Entries that no publisher makes: a directory, a symlink, a file with another name, one beside which there is a file.
+  const [below, link] = ['.inotify-bridge.tmp-dddddddddddd', '.inotify-bridge.tmp-eeeeeeeeeeee']
+  mkdirSync(join(directory, below), 0o700)
   symlinkSync('nowhere', join(directory, link))
   const linked = '.inotify-bridge.tmp-ffffffffffff'
   writeFileSync(join(directory, 'other'), 'x')
   linkSync(join(directory, 'other'), join(directory, linked))
+  const beside = ['.inotify-bridge.tmp-aaaaaaaaaaaa', '.inotify-bridge.tmp-aaaaaaaaaaaa.link']
+  for (const name of beside) writeFileSync(join(directory, name), 'x')
   await replaceFile(join(directory, 'file'), '')
-  const expected = [basename(open), basename(more), link, linked, 'other', 'file', ...others]
+  const expected = [below, link, linked, ...beside, 'other', 'file', ...others]
   expect(readdirSync(directory).sort()).toEqual(expected.sort())
 })
 
-test("a live writer's is not removed, however old it looks, nor a work directory with a link", async () => {
+test("a live writer's is not removed, however old it looks, nor the symlink beside it", async () => {
   const directory = scratch()
   const [one, other] = [await held(directory), await held(directory)]
-  await withReady(one, Temporary.givenTo(undefined), (temporary) =>
-    withReady(other, WorkDirectory.make, async (work) => {
-      await using _ = await work.makeLink(Buffer.from('nowhere'))
+  await withTemporary(one, undefined, (temporary) =>
+    withTemporary(other, undefined, async (another) => {
+      await using _ = await another.makeLink(Buffer.from('nowhere'))
       utimesSync(join(directory, temporary.name), 1, 1)
       await replaceFile(join(directory, 'file'), '')
-      expect(readdirSync(directory).sort()).toEqual(['file', work.name, temporary.name].sort())
-      expect(readdirSync(join(directory, work.name))).toEqual(['link'])
+      const expected = ['file', another.name, `${another.name}.link`, temporary.name]
+      expect(readdirSync(directory).sort()).toEqual(expected.sort())
     }),
   )
   expect(readdirSync(directory)).toEqual(['file'])
 })
 
+test('a symlink that is made is told from one that was there before, where others may rename', async () => {
+  const directory = scratch()
+  chmodSync(directory, 0o777)
+  const text = Buffer.from('nowhere')
+  symlinkSync(text, join(directory, 'before'))
+  // A birth time is by a clock that may tick every 10 ms.
+  await sleep(20)
+  await withTemporary(await held(directory), undefined, async (temporary) => {
+    await using made = await temporary.makeLink(text)
+    expect(await temporary.isOurs(made, text)).toBe(true)
+    expect(await temporary.isOurs(made, Buffer.from('elsewhere'))).toBe(false)
+    renameSync(join(directory, 'before'), join(directory, `${temporary.name}.link`))
+    await using exchanged = await (await held(directory)).hold(`${temporary.name}.link`)
+    expect(await temporary.isOurs(exchanged, text)).toBe(false)
+  })
+  expect(readdirSync(directory)).toEqual([])
+})
+
 describe.skipIf(!isRoot)('of others (needs root)', () => {
   test('nothing is removed', async () => {
     const directory = scratch()
-    writeFileSync(join(directory, LEFT), 'x')
-    const work = workDirectory(directory, 'a')
-    symlinkSync('nowhere', join(work, 'link'))
-    for (const path of [join(directory, LEFT), work]) giveAway(path)
+    withLink(directory)
+    giveAway(join(directory, LEFT))
     await replaceFile(join(directory, 'file'), '')
-    expect(readdirSync(directory).sort()).toEqual([LEFT, basename(work), 'file'])
-    expect(readdirSync(work)).toEqual(['link'])
+    expect(readdirSync(directory).sort()).toEqual([LEFT, `${LEFT}.link`, 'file'])
   })
 
   test('but what had its new owner already when its writer was killed', async () => {
     const directory = scratch()
-    writeFileSync(join(directory, LEFT), 'x')
+    withLink(directory)
     writeFileSync(join(directory, 'file'), 'old')
+    lchownSync(join(directory, `${LEFT}.link`), 1234, 5678)
+    await replaceFile(join(directory, 'file'), '')
+    expect(readdirSync(directory).sort()).toEqual([LEFT, `${LEFT}.link`, 'file'])
     for (const name of [LEFT, 'file']) chownSync(join(directory, name), 1234, 5678)
     await replaceFile(join(directory, 'file'), '')
     expect(readdirSync(directory)).toEqual(['file'])
@@ -135,7 +152,7 @@ test("on NFS, which has no lock of a file that is open to be read, a live writer
   locksAsOnNfs()
   vi.spyOn(SyscallThread.prototype, 'fileSystem').mockResolvedValue(0x6969)
   onTestFinished(() => void vi.restoreAllMocks())
-  await withReady(await held(directory), Temporary.givenTo(undefined), async ({ name }) => {
+  await withTemporary(await held(directory), undefined, async ({ name }) => {
     changedLongAgo(name, LEFT)
     // Its writer was killed.
     writeFileSync(join(directory, LEFT), 'x', { mode: 0o400 })
@@ -171,15 +188,6 @@ test('a temporary file that somebody removes is made again', async () => {
   expect(removed).toBe(4)
   expect(readFileSync(join(directory, 'file'), 'utf8')).toBe('content')
   expect(readdirSync(directory)).toEqual(['file'])
-})
-
-test('a work directory that is always locked by another is EBUSY', async () => {
-  const directory = scratch()
-  vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(11, 'flock'))
-  onTestFinished(() => void vi.restoreAllMocks())
-  const made = withReady(await held(directory), WorkDirectory.make, async () => {})
-  await expect(made).rejects.toMatchObject({ code: 'EBUSY', path: directory })
-  expect(readdirSync(directory)).toEqual([])
 })
 
 test('a directory that has gone is not tried for ever', async () => {

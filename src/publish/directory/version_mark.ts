@@ -1,7 +1,7 @@
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isPrivate, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
-import { temporaryName } from '../draft/ready.ts'
+import { temporaryName } from '../draft/temporary.ts'
 
 /**
  * S_ISVTX: in a directory that only its owner may write the bit has no effect, so nobody sets it for another use. Where others may write, as

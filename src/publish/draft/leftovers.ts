@@ -1,16 +1,14 @@
 import { constants } from 'node:fs'
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
-import { DirectoryHandle, type HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { isPrivate } from '../../mounts/syscalls/ownership.ts'
-import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 
 /** The prefix of entries that are made ready beside their targets. The dot hides them, and no pattern for content (*.conf) matches. */
 export const TEMPORARY_PREFIX = '.inotify-bridge.tmp-'
 const TEMPORARY = /^\.inotify-bridge\.tmp-[0-9a-f]{12}$/
-/** The only entry that a work directory ever has. */
-export const WORK_LINK = 'link'
+/** The end of the name of a symlink that is made ready beside a temporary file, which begins with the name of that file. */
+export const LINK_SUFFIX = '.link'
 
 /** The most names that are searched for leftovers: others who may write to the directory may have made millions. */
 const MOST_NAMES = 65_536
@@ -52,8 +50,11 @@ async function removeIfLeft(
   try {
     const lock = lockable === undefined ? 'no locks here' : await tryLock(calls, lockable.fd)
     if (lock === 'taken' || (lock !== 'ours' && !isOld)) return
-    if (!entry.opened.isDirectory()) return await calls.unlink(directory.at(name))
-    if (await emptyWorkDirectory(entry, directory)) await calls.unlink(directory.at(name), AT_REMOVEDIR)
+    const link = await directory.lstat(name + LINK_SUFFIX).catch(() => undefined)
+    // One that has its new owner already is left, with the file by which it is found, to a call that knows that owner.
+    if (link !== undefined && !(link.isSymbolicLink() && owners.has(link.uid))) return
+    if (link !== undefined) await calls.unlink(directory.at(name + LINK_SUFFIX))
+    await calls.unlink(directory.at(name))
   } finally {
     if (lockable !== undefined) calls.close(lockable.fd)
   }
@@ -66,35 +67,14 @@ async function removeIfLeft(
 async function openLockable(entry: HeldFile, locksTell: boolean): Promise<Pick<HeldFile, 'fd'>> {
   const toRead = () =>
     entry.calls.open(`/proc/self/fd/${entry.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
-  if (locksTell || entry.opened.isDirectory()) return await toRead()
+  if (locksTell) return await toRead()
   // A writer has set the mode by the end, which may let nobody write.
   return await openToLock(entry).catch(toRead)
 }
 
-/**
- * Empties a work directory, and returns true if it is empty. Somebody may have given the name to a private directory of another use: a
- * directory with any entry but the work link stays as it is.
- */
-async function emptyWorkDirectory(
-  { calls, fd, opened }: HeldFile,
-  { revalidates }: DirectoryHandle,
-): Promise<boolean> {
-  await using work = await DirectoryHandle.open(calls, `/proc/self/fd/${fd}`, revalidates)
-  const names = (await work.names(2)).map(String)
-  if (names.length === 0) return true
-  if (names.length > 1 || names[0] !== WORK_LINK) return false
-  await using link = await work.hold(WORK_LINK)
-  const { uid, nlink } = link.opened
-  if (!link.opened.isSymbolicLink() || uid !== opened.uid || nlink !== 1n) return false
-  // Only the directory's owner can have put another entry there since.
-  await calls.unlink(work.at(WORK_LINK))
-  return true
-}
-
 /** Returns true if an inode can be a publisher's temporary entry: a name alone can have been given to anything. */
 function isTemporary(stat: FileStat, owners: ReadonlySet<bigint>): boolean {
-  if (!owners.has(stat.uid)) return false
-  return stat.isFile() ? stat.nlink <= 1n : stat.isDirectory() && isPrivate(stat)
+  return owners.has(stat.uid) && stat.isFile() && stat.nlink <= 1n
 }
 
 /** Returns false if other kernels write as well: virtiofs and FUSE keep locks to themselves by default, and so does NFS with `nolock`. */
