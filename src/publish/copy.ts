@@ -1,6 +1,7 @@
-import { codeOf } from '../mounts/syscalls/call_error.ts'
-import { HeldFile } from '../mounts/syscalls/directory_handle.ts'
+import type { HeldFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { checkVersion, openVersion } from '../volume/read_file.ts'
+import { Torn } from '../volume/torn.ts'
 import { syncFile } from './draft/durable.ts'
 import { hasOwner, keepOwner, notProven } from './draft/owner.ts'
 import type { Place } from './draft/place.ts'
@@ -9,30 +10,11 @@ import { about } from './failure.ts'
 
 const CHUNK = 1024 * 1024
 
-/** The source is not what it was when the copy began: what was read may mix two versions. */
-export class Changed extends Error {
-  override readonly name = 'Changed'
-}
-
-/** Returns true if a file is the very inode of a version, unchanged. Nobody can set ctime, so a restored mtime does not deceive; reading changes no ctime. */
-export function isVersion(now: FileStat, version: FileStat): boolean {
-  return (
-    now.dev === version.dev &&
-    now.ino === version.ino &&
-    now.mode === version.mode &&
-    now.uid === version.uid &&
-    now.gid === version.gid &&
-    now.size === version.size &&
-    now.mtimeNs === version.mtimeNs &&
-    now.ctimeNs === version.ctimeNs
-  )
-}
-
-/** Copies a regular file beside its destination and renames it there. Throws {@link Changed} unless it is `version` throughout. */
+/** Copies a regular file beside its destination and renames it there. Throws {@link Torn} unless it is `version` throughout. */
 export async function copyFile(from: Place, to: Place, version: FileStat): Promise<void> {
   await withTemporary(to.directory, version.uid, async (temporary) => {
     const { file: copy } = temporary
-    await using source = await about(from.shown, openVersion(from, version))
+    await using source = await about(from.shown, openVersion(from.directory, from.name, version))
     const { calls } = source
     // Before the read, which is an access; and before any write, since this call is what may fail.
     await calls.copyTimes(source.fd, copy.fd)
@@ -42,14 +24,14 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
       if (chunk.length === 0) break
       copied += BigInt(chunk.length)
       // A writer that goes on appending would make the copy endless.
-      if (copied > version.size) throw new Changed('it has grown')
+      if (copied > version.size) throw new Torn('it has grown')
       await calls.write(copy.fd, chunk)
     }
     // Behind chown(2), which clears the set-id bits, as write(2) does. A copy gives no user the rights of another.
     await calls.chmod(copy.fd, Number(version.mode & 0o1777n))
     await calls.copyTimes(source.fd, copy.fd, true)
     await syncFile(calls, copy.fd)
-    await checkVersion(from, source, version)
+    await checkSource(from, source, version)
     await temporary.renameTo(to.name)
   })
 }
@@ -58,34 +40,19 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
 export async function copyLink(from: Place, to: Place, version: FileStat): Promise<void> {
   await withTemporary(to.directory, version.uid, async (temporary) => {
     await using source = await about(from.shown, from.directory.hold(from.name))
-    if (!isVersion(source.opened, version)) throw new Changed('it is another version')
+    checkVersion(source.opened, version)
     const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))
     await using link = await temporary.makeLink(text)
     // If the entry is not the link made here, it may be anybody's file.
     if (!hasOwner(link, version) && !(await temporary.isOurs(link, text))) throw notProven(to.shown)
     await keepOwner(link, version, to.shown)
-    await checkVersion(from, undefined, version)
+    await checkSource(from, undefined, version)
     await temporary.renameLinkTo(to.name)
   })
 }
 
-async function openVersion({ directory, name }: Place, version: FileStat): Promise<HeldFile> {
-  const { calls } = directory
-  try {
-    const file = new HeldFile(calls, await calls.openRegular(directory.at(name)))
-    if (isVersion(file.opened, version)) return file
-    await file[Symbol.asyncDispose]()
-  } catch (error) {
-    // The source has become something else than a regular file.
-    if (codeOf(error) !== 'EPROTOTYPE') throw error
-  }
-  throw new Changed('it is another version')
-}
-
 /** Checks both: the name may lead to another file by now, and the file that was read may have been written to. */
-async function checkVersion(from: Place, read: HeldFile | undefined, version: FileStat): Promise<void> {
-  const now = await about(from.shown, from.directory.lstat(from.name))
-  if (!isVersion(now, version)) throw new Changed('it is another version')
-  if (read !== undefined && !isVersion(await about(from.shown, read.stat()), version))
-    throw new Changed('it was written to')
+async function checkSource(from: Place, read: HeldFile | undefined, version: FileStat): Promise<void> {
+  checkVersion(await about(from.shown, from.directory.lstat(from.name)), version)
+  if (read !== undefined) checkVersion(await about(from.shown, read.stat()), version)
 }

@@ -1,7 +1,9 @@
 import { codeOf } from '../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { AT_REMOVEDIR } from '../mounts/syscalls/syscall_thread.ts'
-import { Changed, copyFile, copyLink, isVersion } from './copy.ts'
+import { sameKey } from '../volume/read_file.ts'
+import { Torn } from '../volume/torn.ts'
+import { copyFile, copyLink } from './copy.ts'
 import { syncDirectory, syncFile } from './draft/durable.ts'
 import { openPlace, type Place, refuseMountPoint } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
@@ -63,7 +65,7 @@ async function copyStable(from: Place, to: Place): Promise<FileStat> {
       await (version.isSymbolicLink() ? copyLink(from, to, version) : copyFile(from, to, version))
       return version
     } catch (error) {
-      if (!(error instanceof Changed)) throw error
+      if (!(error instanceof Torn)) throw error
       if (attempt === ATTEMPTS)
         throw failure(
           'EBUSY',
@@ -115,7 +117,7 @@ async function removeSource(source: Place, version: FileStat): Promise<void> {
   const now = await source.lstat()
   // Another process has removed the source first.
   if (now === undefined) return
-  if (!isVersion(now, version))
+  if (!sameKey(now, version))
     throw failure(
       'EBUSY',
       'unlink',

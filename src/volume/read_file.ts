@@ -1,5 +1,7 @@
-import type { HeldFile, ReadFile } from '../mounts/syscalls/directory_handle.ts'
+import { codeOf } from '../mounts/syscalls/call_error.ts'
+import type { DirectoryHandle, HeldFile, ReadFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import type { StatKey } from '../mounts/syscalls/stat_watch.ts'
 import { Torn } from './torn.ts'
 
 const CHUNK = 256 * 1024
@@ -7,6 +9,45 @@ const CHUNK = 256 * 1024
 /** Returns the bytes to ask for: at most one more than there should be, which shows that somebody is writing. */
 export function mostOf(left: number): number {
   return Math.min(CHUNK, left + 1)
+}
+
+/** Returns true if two keys are of one version. Nobody can set ctime, so a restored mtime does not deceive; reading changes no ctime. */
+export function sameKey(a: StatKey, b: StatKey): boolean {
+  return (
+    a.ino === b.ino &&
+    a.mode === b.mode &&
+    a.uid === b.uid &&
+    a.gid === b.gid &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs &&
+    a.nlink === b.nlink
+  )
+}
+
+/** Throws {@link Torn} unless a file is a version. */
+export function checkVersion(now: StatKey, version: StatKey): void {
+  if (!sameKey(now, version)) throw new Torn('the file changed while it was read')
+}
+
+/** Opens a regular file that must be a version, else {@link Torn}, and reads up to `most` bytes. */
+export async function openVersion(
+  directory: Pick<DirectoryHandle, 'file'>,
+  name: string | Buffer,
+  version: StatKey,
+  most = 0,
+): Promise<ReadFile> {
+  const opening = directory.file(name, most)
+  const file = await opening.catch((error) => {
+    throw codeOf(error) === 'EPROTOTYPE' ? new Torn('it is no regular file any more') : error
+  })
+  try {
+    checkVersion(file.opened, version)
+    return file
+  } catch (error) {
+    await file[Symbol.asyncDispose]()
+    throw error
+  }
 }
 
 /**

@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'no
 import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { statKey } from '../../src/mirror/plan/tree.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { keyOf } from '../../src/name_key.ts'
@@ -205,7 +204,7 @@ test('a file of such a name that is awaited to change is found', async () => {
   onTestFinished(() => calls.end())
   await using held = await DirectoryHandle.open(calls, above)
   const name = keyOf(bytes(ONE))
-  const key = statKey(await held.lstat(name))
+  const key = await held.lstat(name)
   const waiting = calls.awaitChange(
     [{ fd: held.fd, name, revalidate: false, key }],
     { soon: 1, interval: 1, limit: 20 },

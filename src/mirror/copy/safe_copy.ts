@@ -1,13 +1,11 @@
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import type { DirectoryHandle, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { textOf } from '../../name_key.ts'
 import { failure } from '../../publish/failure.ts'
-import { mostOf, readWhole } from '../../volume/read_file.ts'
-import { sameKey, statKey } from '../plan/tree.ts'
-import { codeOf, Torn } from '../source/errors.ts'
+import { checkVersion, mostOf, openVersion, readWhole } from '../../volume/read_file.ts'
+import { codeOf } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 
 /** An entry to be made in a directory of the target, and how people know it. */
@@ -32,7 +30,7 @@ export async function copyFile(
   to: Place,
   isReadAgain: boolean,
 ): Promise<string> {
-  await using source = await openVersion(from, name, key)
+  await using source = await openVersion(from, name, key, mostOf(Number(key.size)))
   // Only the user of the mirror may read the copy until its owner and mode are those of the source.
   await using copy = await onTarget(to.shown, to.directory.create(to.name, 0o600))
   let written: Promise<void> = Promise.resolve()
@@ -50,7 +48,7 @@ export async function copyFile(
 
 /** The SHA-256 of a regular file that must be the version `key` before the read; else {@link Torn}. For who knows what it should be. */
 export async function digestFile(from: SourceHandle, name: string, key: StatKey): Promise<string> {
-  await using source = await openVersion(from, name, key)
+  await using source = await openVersion(from, name, key, mostOf(Number(key.size)))
   return (await readWhole(source, Number(key.size), () => {})).digest
 }
 
@@ -119,28 +117,4 @@ export async function onTarget<T>(shown: string, calls: Promise<T>): Promise<T> 
     const hint = HINTS.get(codeOf(error)) ?? 'the target could not be written'
     throw error instanceof CallError ? failure(-error.errno, error.syscall, textOf(shown), hint) : error
   }
-}
-
-async function openVersion(from: SourceHandle, name: string, key: StatKey): Promise<ReadFile> {
-  const file = await openRegular(from, name, mostOf(Number(key.size)))
-  try {
-    checkVersion(file.opened, key)
-    return file
-  } catch (error) {
-    await file[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-async function openRegular(from: SourceHandle, name: string, most: number): Promise<ReadFile> {
-  try {
-    return await from.file(name, most)
-  } catch (error) {
-    if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${textOf(name)} is no regular file any more`)
-    throw error
-  }
-}
-
-function checkVersion(now: FileStat, key: StatKey): void {
-  if (!sameKey(statKey(now), key)) throw new Torn('the file changed while it was read')
 }

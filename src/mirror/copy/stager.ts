@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
-import {
-  type SourceFile,
-  type SourceNode,
-  type SourceTree,
-  sameKey,
-  type TargetFile,
-  type TargetNode,
-  type TargetTree,
-} from '../plan/tree.ts'
+import { sameKey } from '../../volume/read_file.ts'
+import type { SourceFile, SourceNode, SourceTree, TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
 import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
 import { beneath, type SourceHandle } from '../source/source_handle.ts'

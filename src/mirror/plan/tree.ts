@@ -1,5 +1,5 @@
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { sameKey } from '../../volume/read_file.ts'
 
 export interface SourceFile {
   readonly kind: 'file'
@@ -46,22 +46,6 @@ export interface Skipped {
   readonly path: string
   /** One sentence for people. */
   readonly reason: string
-}
-
-export function statKey(stat: FileStat): StatKey {
-  const { ino, mode, uid, gid, size, mtimeNs, ctimeNs, nlink } = stat
-  return { ino, mode, uid, gid, size, mtimeNs, ctimeNs, nlink }
-}
-
-export function sameKey(a: StatKey, b: StatKey): boolean {
-  return (
-    sameAttributes(a, b) &&
-    a.ino === b.ino &&
-    a.size === b.size &&
-    a.mtimeNs === b.mtimeNs &&
-    a.ctimeNs === b.ctimeNs &&
-    a.nlink === b.nlink
-  )
 }
 
 /** The part of a key that the mirror copies besides the content. */

@@ -1,6 +1,7 @@
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { sameKey } from '../../volume/read_file.ts'
 import { Torn } from '../../volume/torn.ts'
-import { type SourceTree, sameKey } from '../plan/tree.ts'
+import type { SourceTree } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /**

@@ -4,7 +4,7 @@ import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
 import { keyOf } from '../../name_key.ts'
 import { DATA_NEXT } from '../../volume/layout.ts'
 import { digestFile } from '../copy/safe_copy.ts'
-import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
+import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
 import { identityOf, Placed } from '../target/inventory.ts'
@@ -44,7 +44,7 @@ export async function readBack(
     const node = await reader.node(target, name, stat, placed, 0)
     if (node !== undefined) entries.set(name, node)
   }
-  const tree: TargetTree = { kind: 'directory', key: statKey(await target.stat()), entries }
+  const tree: TargetTree = { kind: 'directory', key: await target.stat(), entries }
   return { tree, placed }
 }
 
@@ -67,7 +67,7 @@ class Reader {
     depth: number,
   ): Promise<TargetNode | undefined> {
     this.#entries++
-    const key = statKey(stat)
+    const key = stat
     if (stat.isDirectory()) return await this.#directory(parent, name, stat, above, depth)
     if (!stat.isSymbolicLink() && !stat.isFile()) return undefined
     above.set(name, new Placed(stat, new Map(), true))
@@ -90,7 +90,7 @@ class Reader {
     const placed = new Placed(held.opened, new Map(), true)
     above.set(name, placed)
     const entries = new Map<string, TargetNode>()
-    const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }
+    const node: TargetTree = { kind: 'directory', key: held.opened, entries }
     // No mirror makes more: what is left out here goes with the directory, or stays in it.
     if (depth > MAX_DEPTH) return node
     for (const child of (await held.names(MAX_ENTRIES)).map(keyOf)) {

@@ -1,5 +1,6 @@
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { sameAttributes, sameKey } from '../plan/tree.ts'
+import { sameKey } from '../../volume/read_file.ts'
+import { sameAttributes } from '../plan/tree.ts'
 
 /** The numbers that tell an inode from another. */
 export interface Inode {

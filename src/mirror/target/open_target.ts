@@ -5,7 +5,6 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { AT_FDCWD, AT_REMOVEDIR, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { warn } from '../../warning.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
-import { statKey } from '../plan/tree.ts'
 import { codeOf } from '../source/errors.ts'
 import { openLeftover, stagingsIn } from '../staging/leftover_staging.ts'
 import { requireNew } from '../staging/own.ts'
@@ -132,7 +131,7 @@ async function giveAttributes(
   path: string,
   sources: readonly SourceDirectory[],
 ): Promise<void> {
-  const [first, ...others] = sources.map(({ stat }) => statKey(stat))
+  const [first, ...others] = sources.map(({ stat }) => stat)
   if (first === undefined) return
   const isCommon = others.every(({ uid, gid }) => uid === first.uid && gid === first.gid)
   const { uid, gid } = isCommon ? first : held.opened

@@ -1,6 +1,6 @@
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
-import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
+import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
 import type { Placed } from './inventory.ts'
 
@@ -53,7 +53,7 @@ async function untouchedDirectory(
     if (placed?.isSame(child.opened) !== true) return undefined
     const entries = await untouched(child, node, placed)
     // The wrong mode or owner is mended in place.
-    const key = placed.verify(child.opened) ? node.key : statKey(child.opened)
+    const key = placed.verify(child.opened) ? node.key : child.opened
     return entries === node.entries && key === node.key ? node : { ...node, key, entries }
   } finally {
     await child.close()
