@@ -16,7 +16,6 @@ import { Rest } from './source/rest.ts'
 import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
-import { buildAhead } from './target/build.ts'
 import type { OpenedTarget } from './target/opened_target.ts'
 import { NOTHING, type Published, type Publisher } from './target/publisher.ts'
 import type { Target } from './target/target.ts'
@@ -133,9 +132,6 @@ export class SyncPass {
       config.firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
-    // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
-    if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
-      buildAhead(staged.generation.tree, opened.staging.work(index), staged.generation.from)
     // A swap leaves entries to be removed: the permission is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
       scan.verify(snapshot),

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import { sameKey } from '../../volume/read_file.ts'
+import { Placed } from '../plan/placed.ts'
 import type { SourceFile, SourceNode, SourceTree, TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
 import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
 import { beneath, type SourceHandle } from '../source/source_handle.ts'
-import { Placed } from '../target/inventory.ts'
 import { copyFile, digestFile, onTarget } from './safe_copy.ts'
 import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
@@ -181,12 +181,9 @@ export class Stager {
     const [place, shown] = [this.#work.next(), `${target}/${at}`]
     try {
       const digest = await copyFile(held, name, key, { directory, name: place, shown }, isReadAgain)
-      const copy: TargetFile = { kind: 'file', key, digest }
-      const looking = onTarget(shown, directory.lstat(place))
-      this.#work.add(
-        copy,
-        looking.then((stat) => ({ name: place, placed: new Placed(stat) })),
-      )
+      const placed = new Placed(await onTarget(shown, directory.lstat(place)))
+      const copy: TargetFile = { kind: 'file', key, digest, placed }
+      this.#work.add(copy, place)
       return copy
     } catch (error) {
       // A part would take the room on a full tmpfs from files that still fit. If even this fails, the end of the pass

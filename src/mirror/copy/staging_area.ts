@@ -1,14 +1,6 @@
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import type { TargetNode } from '../plan/tree.ts'
-import type { Placed } from '../target/inventory.ts'
-
-/** An entry made in the work directory, ready to be renamed into place. */
-export interface Built {
-  /** Its name in the work directory. */
-  readonly name: string
-  readonly placed: Placed
-}
 
 /** The place where the passes over a source make entries ready. */
 export class StagingArea {
@@ -16,7 +8,8 @@ export class StagingArea {
   /** The target's name in messages. */
   readonly shown: string
   readonly #all: ReadonlyMap<number, StagingArea>
-  readonly #ready = new Map<TargetNode, Promise<Built>>()
+  // The names in the work directory of files that are ready to be renamed into place.
+  readonly #ready = new Map<TargetNode, string>()
   #count = 0
 
   private constructor(held: DirectoryHandle, shown: string, all: ReadonlyMap<number, StagingArea>) {
@@ -43,29 +36,27 @@ export class StagingArea {
     return String(this.#count++)
   }
 
-  /** Takes note of what is ready, or will be: a file, or a directory with all in it. */
-  add(node: TargetNode, made: Promise<Built>): void {
-    made.catch(() => {})
-    this.#ready.set(node, made)
+  /** Takes note of a file that is ready. */
+  add(node: TargetNode, name: string): void {
+    this.#ready.set(node, name)
   }
 
-  /** Takes what is ready, brought from where another source's pass has made it. */
-  async take(node: TargetNode): Promise<Built | undefined> {
+  /** Takes a file that is ready, brought from where another source's pass has made it, and returns its name here. */
+  async take(node: TargetNode): Promise<string | undefined> {
     for (const area of this.#all.values()) {
       const made = area.#ready.get(node)
       if (made === undefined) continue
       // The name is for what displaces it: renamed over a directory, a file changes places with that.
       area.#ready.delete(node)
-      const built = await made
-      if (area === this) return built
+      if (area === this) return made
       const name = this.next()
-      await this.held.calls.rename(area.held.at(built.name), this.held.at(name))
-      return { ...built, name }
+      await this.held.calls.rename(area.held.at(made), this.held.at(name))
+      return name
     }
     return undefined
   }
 
-  /** Returns true if something is ready here or about to be. */
+  /** Returns true if a file is ready here. */
   has(node: TargetNode): boolean {
     return this.#ready.has(node)
   }
@@ -74,11 +65,9 @@ export class StagingArea {
   async clear(wanted: ReadonlySet<TargetNode>): Promise<void> {
     if (this.#count === 0) return
     const kept = new Set<string>()
-    for (const [node, made] of this.#ready) {
-      const built = await made.catch(() => undefined)
-      if (built !== undefined && wanted.has(node)) kept.add(built.name)
+    for (const [node, name] of this.#ready)
+      if (wanted.has(node)) kept.add(name)
       else this.#ready.delete(node)
-    }
     let failed: unknown
     for (const name of await this.held.names()) {
       if (kept.has(name.toString())) continue

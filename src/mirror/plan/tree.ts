@@ -1,5 +1,6 @@
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { sameKey } from '../../volume/read_file.ts'
+import type { Placed } from './placed.ts'
 
 export interface SourceFile {
   readonly kind: 'file'
@@ -9,11 +10,13 @@ export interface SourceFile {
 /** A file of the target: `key` is that of the source's file when it was read, `digest` what it held. */
 export interface TargetFile extends SourceFile {
   readonly digest: string
+  placed?: Placed
 }
 
 export interface Link {
   readonly kind: 'link'
   readonly to: string
+  placed?: Placed
 }
 
 /** Something is there, and this time it could not be looked at: not the same as "it is gone". */
@@ -28,12 +31,13 @@ export interface Directory<Leaf> {
   readonly kind: 'directory'
   readonly key: StatKey
   readonly entries: Map<string, Leaf | Directory<Leaf>>
+  placed?: Placed
 }
 
 export type SourceTree = Directory<SourceFile | Link | Unreadable>
 export type SourceNode = SourceFile | Link | Unreadable | SourceTree
 
-/** The content of the target, present or planned. */
+/** The content of the target, present or planned. `placed` is what the mirror has made of a node: present ones have it, and a file that is ready to be put in place. */
 export type TargetTree = Directory<TargetFile | Link>
 export type TargetNode = TargetFile | Link | TargetTree
 

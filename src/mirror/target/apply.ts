@@ -6,13 +6,13 @@ import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { type At, RENAME_EXCHANGE, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { DATA_NEXT, PARTING } from '../../volume/layout.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
-import type { Built, StagingArea } from '../copy/staging_area.ts'
+import type { StagingArea } from '../copy/staging_area.ts'
+import { Placed } from '../plan/placed.ts'
 import type { Step } from '../plan/plan.ts'
-import { nodeAt, type TargetTree } from '../plan/tree.ts'
+import { nodeAt, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
 import { stagingName } from '../staging/own.ts'
-import { isData, type Ready } from './build.ts'
-import { Placed } from './inventory.ts'
+import { type Built, isData, type Ready } from './build.ts'
 import type { Target } from './target.ts'
 
 /** The outcome of a plan. */
@@ -57,8 +57,9 @@ export async function apply(
     if (!isSafe(step)) continue
     try {
       if (step.do === 'remove') await part()
-      mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
-      believe(target.opened.tree, step)
+      const { node, isLeft } = await carryOut(step, ready, target, work)
+      mayBeRead ||= isLeft
+      believe(target.opened.tree, step.path, node)
     } catch (error) {
       if (error instanceof Displaced) {
         isDisplaced = true
@@ -82,51 +83,50 @@ function isFirst(step: Step): boolean {
   return step.do !== 'remove' && (step.do !== 'place' || step.node.kind === 'file')
 }
 
-/** Returns true if a reader may be on the way to an entry to which nothing leads any more. */
+/** Carries out a step. Returns the node that the target has from then on, and `isLeft`: a reader may be on the way to an entry to which nothing leads any more. */
 async function carryOut(
   step: Step,
   ready: Ready,
   target: Target,
   work: StagingArea | undefined,
-): Promise<boolean> {
-  if (step.do === 'remember') return false
+): Promise<{ node: TargetNode | undefined; isLeft: boolean }> {
   const { path } = step
-  const { tree, placed } = target.opened
-  const known = placed.at(path)
+  const { tree } = target.opened
+  const had = nodeAt(tree, path)
+  const placed = had?.placed
+  // The same file, by which the source's next pass knows it.
+  if (step.do === 'remember') return { node: Object.assign(step.node, { placed }), isLeft: false }
   const shown = `${target.shown}/${path}`
   const name = path.slice(path.lastIndexOf('/') + 1)
   const built = ready.get(step)
   if (built instanceof Error) throw built
   await using parent = await target.parentOf(path)
   if (step.do === 'remove') {
-    await onTarget(
-      shown,
-      removeTree(parent, name, (stat) => known?.isSame(stat) === true),
-    )
-    placed.set(path, undefined)
-  } else if (step.do === 'attributes') {
+    const removing = removeTree(parent, name, (stat) => placed?.isSame(stat) === true)
+    await onTarget(shown, removing)
+    return { node: undefined, isLeft: false }
+  }
+  if (step.do === 'attributes') {
     // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
     // name as well.
     await using entry = await onTarget(shown, parent.hold(name).catch(orDisplaced(path)))
     const { opened } = entry
-    if (!known?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
+    if (!placed?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
-    known.note(await onTarget(shown, entry.stat()))
-  } else if (work === undefined) {
-    throw new Error(`planned without a place to make it: ${path}`)
-  } else if (isData(step) && step.node.kind === 'link') {
+    const now = { placed: new Placed(await onTarget(shown, entry.stat())) }
+    // Of a directory owner and mode alone are new; which of the planned entries are there is said by their own steps.
+    if (step.node.kind === 'file') return { node: Object.assign(step.node, now), isLeft: false }
+    return { node: had?.kind === 'directory' ? { ...had, key: step.node.key, ...now } : had, isLeft: false }
+  }
+  if (work === undefined) throw new Error(`planned without a place to make it: ${path}`)
+  if (isData(step) && step.node.kind === 'link') {
     const isDraftContent = tree.entries.has(DATA_NEXT)
     const made = await onTarget(shown, swapData(parent, step.node.to, work, isDraftContent))
-    placed.set(path, new Placed(made))
-    return true
-  } else {
-    if (built === undefined) throw new Error(`planned without being built: ${path}`)
-    const wasLink = nodeAt(tree, path)?.kind === 'link'
-    const exchanged = await onTarget(shown, publish(built, parent, name, work))
-    placed.set(path, built.placed)
-    return exchanged || wasLink || step.node.kind === 'link'
+    return { node: { ...step.node, placed: new Placed(made) }, isLeft: true }
   }
-  return false
+  if (built === undefined) throw new Error(`planned without being built: ${path}`)
+  const exchanged = await onTarget(shown, publish(built, parent, name, work))
+  return { node: built.node, isLeft: exchanged || had?.kind === 'link' || step.node.kind === 'link' }
 }
 
 async function swapData(
@@ -235,24 +235,13 @@ async function exchangeBeside(
   }
 }
 
-/** Makes `tree` say that the step has been carried out. */
-function believe(tree: TargetTree, step: Step): void {
-  const path = step.path.split('/')
-  const name = path.pop() ?? ''
-  let directory = tree
-  for (const part of path) {
-    const next = directory.entries.get(part)
-    // Dropped by a step before, as somebody has displaced it.
-    if (next?.kind !== 'directory') throw new Displaced(path.join('/'))
-    directory = next
-  }
-  if (step.do === 'remove') {
-    directory.entries.delete(name)
-  } else if (step.do === 'attributes' && step.node.kind === 'directory') {
-    // Only owner and mode are new; which of the planned entries are there is said by their own steps.
-    const had = directory.entries.get(name)
-    if (had?.kind === 'directory') directory.entries.set(name, { ...had, key: step.node.key })
-  } else {
-    directory.entries.set(name, step.node)
-  }
+/** Makes `tree` say what is at a path from now on. */
+function believe(tree: TargetTree, path: string, node: TargetNode | undefined): void {
+  const end = path.lastIndexOf('/')
+  const directory = end === -1 ? tree : nodeAt(tree, path.slice(0, end))
+  // Dropped by a step before, as somebody has displaced it.
+  if (directory?.kind !== 'directory') throw new Displaced(path.slice(0, end))
+  const name = path.slice(end + 1)
+  if (node === undefined) directory.entries.delete(name)
+  else directory.entries.set(name, node)
 }

@@ -1,13 +1,21 @@
 import { InotifyError } from '../../errors.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
-import type { Built, StagingArea } from '../copy/staging_area.ts'
+import type { StagingArea } from '../copy/staging_area.ts'
 import { currentGeneration } from '../plan/generation.ts'
+import { Placed } from '../plan/placed.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
 import { Displaced } from '../source/errors.ts'
-import { Placed } from './inventory.ts'
 import type { Target } from './target.ts'
+
+/** An entry made in the work directory, ready to be renamed into place. */
+export interface Built {
+  /** Its name in the work directory. */
+  readonly name: string
+  /** The node as the target has it from then on. A file is the one that was planned. */
+  readonly node: TargetNode & { readonly placed: Placed }
+}
 
 /** The outcome of building, by step: the ready entry, or the error. */
 export type Ready = ReadonlyMap<Step, Built | InotifyError | Displaced>
@@ -22,7 +30,7 @@ export async function buildAll(steps: readonly Step[], target: Target, work: Sta
     // The link `..data` is made where the kubelet makes it.
     if (step.do !== 'place' || isData(step)) continue
     try {
-      ready.set(step, await build(step.node, `${target.shown}/${step.path}`, { work, from: target }))
+      ready.set(step, await build(step.node, `${target.shown}/${step.path}`, work, target))
     } catch (error) {
       if (!(error instanceof InotifyError || error instanceof Displaced)) throw error
       ready.set(step, error)
@@ -35,47 +43,40 @@ export function isData(step: Step): boolean {
   return step.do === 'place' && step.path === '..data' && step.node.kind === 'link'
 }
 
-/** Begins to make a directory whose files have all been copied, for {@link buildAll} to find it ready. */
-export function buildAhead(tree: TargetTree, work: StagingArea, name: string): void {
-  work.add(tree, build(tree, `${work.shown}/${name}`, { work, from: undefined }))
-}
-
-interface Building {
-  readonly work: StagingArea
-  /** The target whose generation has another source's files. */
-  readonly from: Target | undefined
-}
-
-/** Makes a node in the work directory, unless it is ready there. Nobody else comes into that. */
-async function build(node: TargetNode, shown: string, building: Building): Promise<Built> {
-  const { work } = building
+/** Makes a node in the work directory, unless it is a file that is ready there. Nobody else comes into that. */
+async function build(node: TargetNode, shown: string, work: StagingArea, target: Target): Promise<Built> {
   const { held } = work
   const { calls } = held
-  const ready = await onTarget(shown, work.take(node))
-  if (ready !== undefined) return ready
+  if (node.kind === 'file') {
+    const ready = await onTarget(shown, work.take(node))
+    const { name, placed } =
+      ready !== undefined && node.placed !== undefined
+        ? { name: ready, placed: node.placed }
+        : await linkPublished(node, work, target, shown)
+    return { name, node: Object.assign(node, { placed }) }
+  }
   const name = work.next()
-  if (node.kind !== 'directory') {
-    if (node.kind === 'file') await linkPublished(node, building, name, shown)
-    else await onTarget(shown, calls.symlink(node.to, held.at(name)))
-    return { name, placed: new Placed(await onTarget(shown, held.lstat(name))) }
+  if (node.kind === 'link') {
+    await onTarget(shown, calls.symlink(node.to, held.at(name)))
+    return { name, node: { ...node, placed: new Placed(await onTarget(shown, held.lstat(name))) } }
   }
   // The thread keeps the order: what is made is opened and filled behind that.
   const mode = (Number(node.key.mode) & 0o777) | 0o700
   const making = onTarget(shown, calls.mkdir(held.at(name), mode))
   const opening = onTarget(shown, held.directory(name))
-  const entries = new Map<string, Placed>()
+  const entries = new Map(node.entries)
   const filling = leavesAtOnce(node.entries, async (child, of) => {
     const at = `${shown}/${child}`
-    const built = await build(of, at, building)
+    const built = await build(of, at, work, target)
     await onTarget(at, calls.rename(held.at(built.name), held.at(`${name}/${child}`)))
-    entries.set(child, built.placed)
+    entries.set(child, built.node)
   })
   await Promise.allSettled([making, opening, filling])
   await making
   await using made = await opening
   await filling
   await copyAttributes(made, shown, node.key)
-  return { name, placed: new Placed(await onTarget(shown, made.stat()), entries) }
+  return { name, node: { ...node, entries, placed: new Placed(await onTarget(shown, made.stat())) } }
 }
 
 /**
@@ -84,21 +85,22 @@ async function build(node: TargetNode, shown: string, building: Building): Promi
  */
 async function linkPublished(
   node: TargetFile,
-  { from: target, work: { held } }: Building,
-  name: string,
+  work: StagingArea,
+  target: Target,
   shown: string,
-): Promise<void> {
-  const current = target && currentGeneration(target.opened.tree)
+): Promise<{ name: string; placed: Placed }> {
+  const current = currentGeneration(target.opened.tree)
   const below = current && pathIn(current.tree, node)
-  if (target === undefined || current === undefined || below === undefined)
-    // Another source's pass has cleared it away since it was planned.
-    throw new Displaced(shown)
+  // Another source's pass has cleared it away since it was planned.
+  if (current === undefined || below === undefined) throw new Displaced(shown)
   const path = `${current.name}/${below}`
   await using directory = await target.parentOf(path)
   const child = path.slice(path.lastIndexOf('/') + 1)
+  const [{ held }, name] = [work, work.next()]
   await onTarget(shown, held.calls.link(directory.at(child), held.at(name)))
   const linked = await onTarget(shown, held.lstat(name))
-  if (target.opened.placed.at(path)?.holds(linked) !== true) throw new Displaced(path)
+  if (node.placed?.holds(linked) !== true) throw new Displaced(path)
+  return { name, placed: new Placed(linked) }
 }
 
 /**

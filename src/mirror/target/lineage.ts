@@ -1,5 +1,10 @@
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
-import type { Inode } from './inventory.ts'
+
+/** The numbers that tell an inode from another. */
+export interface Inode {
+  readonly dev: bigint
+  readonly ino: bigint
+}
 
 /** The place of a directory: it and all above it, and its real path; undefined if it has none in this mount namespace. */
 export interface Lineage {

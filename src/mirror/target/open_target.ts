@@ -8,8 +8,7 @@ import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import { codeOf } from '../source/errors.ts'
 import { openLeftover, stagingsIn } from '../staging/leftover_staging.ts'
 import { requireNew } from '../staging/own.ts'
-import type { Inode } from './inventory.ts'
-import { isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
+import { type Inode, isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
 import { isTrustedWay } from './trusted_way.ts'
 
 const TMPFS_MAGIC = 0x01021994

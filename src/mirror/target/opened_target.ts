@@ -6,7 +6,7 @@ import { onTarget } from '../copy/safe_copy.ts'
 import type { TargetTree } from '../plan/tree.ts'
 import { hasLinks, Staging } from '../staging/staging.ts'
 import { readBack } from '../staging/takeover.ts'
-import type { Inode, Placed } from './inventory.ts'
+import type { Inode } from './lineage.ts'
 import {
   openTarget,
   removeIfEmpty,
@@ -39,8 +39,6 @@ export interface OpenedTarget {
   readonly staging: Staging
   /** The mirror's entries. */
   readonly tree: TargetTree
-  /** Their inodes. */
-  readonly placed: Placed
   /** The number of passes under way that make things ready here. */
   passes: number
 }
@@ -74,11 +72,11 @@ async function openOnce(
     const options = { shown: directory, createdTarget: created, only }
     const staging = await onTarget(directory, Staging.open(held, options))
     try {
-      const { tree, placed } = await onTarget(directory, readBack(held, staging.made, only, bytes))
+      const tree = await onTarget(directory, readBack(held, staging.made, only, bytes))
       // One name is the staging directory's.
       const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
       const above = await inodeAt(calls, dirname(directory))
-      return { held, wasEmpty, above, staging, tree, placed, passes: 0 }
+      return { held, wasEmpty, above, staging, tree, passes: 0 }
     } catch (error) {
       await letGoOf(staging).catch(() => {})
       throw error

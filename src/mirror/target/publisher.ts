@@ -314,7 +314,7 @@ function withBuilt(
   for (const step of steps) {
     if (step.do !== 'place' || step.path.includes('/')) continue
     const ready = built.get(step)
-    const identities = ready === undefined || ready instanceof Error ? [] : [ready.placed.identity]
+    const identities = ready === undefined || ready instanceof Error ? [] : [ready.node.placed.identity]
     made.set(step.path, [...(made.get(step.path) ?? []), ...identities])
   }
   return made

@@ -3,10 +3,10 @@ import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { replaceEntries, without } from '../plan/tree.ts'
+import { nodeAt, replaceEntries, without } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
-import type { Inode } from './inventory.ts'
+import type { Inode } from './lineage.ts'
 import { removeIfEmpty } from './open_target.ts'
 import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
@@ -48,7 +48,8 @@ export class Target {
 
   /** The first level of the mirror's entries, with the identities of their inodes. */
   get made(): Map<string, string[]> {
-    return new Map([...this.#opened.placed.entries].map(([name, { identity }]) => [name, [identity]]))
+    const entries = [...this.#opened.tree.entries]
+    return new Map(entries.map(([name, { placed }]) => [name, placed === undefined ? [] : [placed.identity]]))
   }
 
   /** A pass begins that makes things ready here; to be ended with what this returns. */
@@ -99,8 +100,8 @@ export class Target {
 
   /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. Returns true if there was any. */
   async verify(): Promise<boolean> {
-    const { held, tree, placed } = this.#opened
-    const entries = await onTarget(this.shown, untouched(held, tree, placed))
+    const { held, tree } = this.#opened
+    const entries = await onTarget(this.shown, untouched(held, tree))
     if (entries === tree.entries) return false
     replaceEntries(tree, entries)
     return true
@@ -108,8 +109,7 @@ export class Target {
 
   /** Believes no more that the mirror's entry is at a path. */
   drop(path: string): void {
-    const { tree, placed } = this.#opened
-    placed.set(path, undefined)
+    const { tree } = this.#opened
     replaceEntries(tree, without(tree, path.split('/')).entries)
   }
 
@@ -118,7 +118,7 @@ export class Target {
    * would be done to somebody else's.
    */
   async parentOf(path: string): Promise<DirectoryHandle> {
-    const { held, placed } = this.#opened
+    const { held, tree } = this.#opened
     const parts = path.split('/').slice(0, -1)
     let here = await held.descend('')
     for (const [index, name] of parts.entries()) {
@@ -129,7 +129,7 @@ export class Target {
       } finally {
         await above.close()
       }
-      if (placed.at(at)?.isSame(here.opened)) continue
+      if (nodeAt(tree, at)?.placed?.isSame(here.opened)) continue
       await here.close()
       throw new Displaced(at)
     }
