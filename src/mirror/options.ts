@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
+import { pathOf } from '../publish/arguments.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
@@ -73,8 +74,8 @@ export function readArguments(
 
   const sources = Array.isArray(source) ? source : [source]
   if (sources.length === 0) throw invalidArgument('source', '', 'at least one path')
-  for (const path of sources) requirePath('source', path)
-  requirePath('target', target)
+  const paths = sources.map((path) => resolve(pathOf('source', path)))
+  const to = resolve(pathOf('target', target))
   if (!isWithin(quiet, 0, LONGEST_TIMER))
     throw invalidArgument('options.quiet', quiet, 'a number of ms, at least 0')
   refuseUnknown('options.limits', limits, ['files', 'bytes'])
@@ -93,8 +94,8 @@ export function readArguments(
 
   const { files, bytes } = limits
   return {
-    sources: sources.map(pathOf),
-    target: pathOf(target),
+    sources: paths,
+    target: to,
     interval,
     quiet,
     limits: { files, bytes },
@@ -102,17 +103,6 @@ export function readArguments(
     signal,
     persistent,
   }
-}
-
-function requirePath(name: string, path: unknown): void {
-  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
-    throw invalidArgument(name, path, 'a path without null bytes')
-  }
-}
-
-/** A string is text, as it is to Node: half of a character stands for no byte in it (see name_key.ts). */
-function pathOf(path: string): string {
-  return resolve(path).toWellFormed()
 }
 
 function isWithin(value: unknown, least: number, most: number): boolean {
