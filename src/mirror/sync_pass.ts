@@ -68,8 +68,6 @@ export interface PassContext {
 export class SyncPass {
   readonly #context: PassContext
   #rest = new Rest()
-  // True: the last pass found a `..data`.
-  #hadData = false
   // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
 
@@ -118,7 +116,7 @@ export class SyncPass {
     const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
-    const snapshot = await scan.read(this.#hadData)
+    const snapshot = await scan.read()
     const rest = this.#rest.after(snapshot)
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
@@ -160,7 +158,6 @@ export class SyncPass {
       staged.missing.length + failures.length === 0 &&
       snapshot.over === undefined &&
       !published.isDeferred
-    this.#hadData = snapshot.data !== undefined
     this.#rest = rest
     rest.read(began, isUnread(snapshot, staged))
     return {
@@ -209,7 +206,7 @@ export class SyncPass {
     held: DirectoryHandle | undefined,
     rest: Rest,
     signal: AbortSignal,
-  ): Promise<Ready> {
+  ): Promise<Staged> {
     const { config, index, publisher } = this.#context
     const before = {
       target: publisher.tree,
@@ -218,12 +215,11 @@ export class SyncPass {
       rest,
     }
     const stillness = { quiet: config.quiet, signal }
-    const staged = await stage(root, snapshot, held, before, opened.staging.work(index), stillness)
-    return { ...staged, isHeld: false }
+    return await stage(root, snapshot, held, before, opened.staging.work(index), stillness)
   }
 
   /** Links a source over the limits. */
-  #link(snapshot: Snapshot): Ready {
+  #link(snapshot: Snapshot): Staged {
     const { config, source } = this.#context
     const links = linked(snapshot, source)
     // Readers who see links go on to do so: there is no version to go back to. Skipped entries are not among them.
@@ -241,7 +237,7 @@ export class SyncPass {
   }
 
   /** Returns the entries that the target shall have of the source. */
-  #contribution({ data }: Snapshot, staged: Ready): Contribution {
+  #contribution({ data }: Snapshot, staged: Staged): Contribution {
     const { source } = this.#context
     const { entries, generation, missing, failures, isHeld } = staged
     const had = this.#had()
@@ -262,21 +258,15 @@ export class SyncPass {
   }
 }
 
-/** The files that a pass has of a source. */
-interface Ready extends Staged {
-  /** True: the target keeps the last version, as the source is beyond the limits. */
-  readonly isHeld: boolean
-}
-
 /** Returns the entries to be told as not mirrored: the first by name. */
-function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Ready): readonly Skipped[] {
+function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Staged): readonly Skipped[] {
   const all = [...skipped, ...missing.map(({ path, reason }) => ({ path, reason }))]
   const more = unnamed + Math.max(0, all.length - MOST_SKIPPED)
   if (more === 0) return all
   return [...all.slice(0, MOST_SKIPPED), { path: '.', reason: `and ${more} more entries` }]
 }
 
-function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Ready): Missing | undefined {
+function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Staged): Missing | undefined {
   if (isHeld) return { path: '', reason: `over the limits: ${over}`, isPassing: false }
   const [failure] = failures
   if (failure !== undefined) return { path: failure.path ?? '', reason: failure.message, isPassing: false }
@@ -289,7 +279,7 @@ function isOfSource(error: unknown): boolean {
 }
 
 /** The paths of a source that a pass could not read as they are now. Their last version stays. */
-function isUnread({ data }: Snapshot, { missing, failures, generation }: Ready): (path: string) => boolean {
+function isUnread({ data }: Snapshot, { missing, failures, generation }: Staged): (path: string) => boolean {
   const hasFailed = failures.length > 0 || (data !== undefined && generation === undefined)
   return (path) => hasFailed || missing.some((each) => `${path}/`.startsWith(`${each.path}/`))
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { changedNames } from '../../src/mirror/plan/changed.ts'
-import { nameGeneration } from '../../src/mirror/plan/generation.ts'
+import { changedNames, facesOf, nameGeneration } from '../../src/mirror/plan/generation.ts'
 import { plan, safeWithout } from '../../src/mirror/plan/plan.ts'
 import { file, KEY, type Sketch, tree } from './sketch.ts'
 
@@ -24,7 +23,7 @@ test('a new generation: directory, ..data, new links; then stale links, and the 
   const old = { '..1': { a: file('x'), b: file('x') }, '..data': '..1', a: '..data/a', b: '..data/b' }
   const next = { '..2': { a: file('y'), c: file('x') }, '..data': '..2', a: '..data/a', c: '..data/c' }
   expect(steps(old, next)).toEqual(['place ..2', 'place ..data', 'place c', 'remove b', 'remove ..1'])
-  expect(changedNames(tree(old), tree(next))).toEqual(['a', 'b', 'c'])
+  expect(changedNames(facesOf(tree(old)), facesOf(tree(next)))).toEqual(['a', 'b', 'c'])
 })
 
 test('withdrawing takes the way in before what it leads to', () => {
@@ -59,7 +58,7 @@ test('content decides: a new key alone is remembered, a new mode is set in place
   const old = { a: file('x'), b: file('x'), c: file('x') }
   const next = { a: file('x', { ctimeNs: 2n }), b: file('x', { mode: 0o100600n }), c: file('y') }
   expect(steps(old, next)).toEqual(['remember a', 'attributes b', 'place c'])
-  expect(changedNames(tree(old), tree(next))).toEqual(['b', 'c'])
+  expect(changedNames(facesOf(tree(old)), facesOf(tree(next)))).toEqual(['b', 'c'])
 })
 
 test("a directory's mode comes after what is written into it", () => {

@@ -1,11 +1,12 @@
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { textOf } from '../../name_key.ts'
-import { isCopyOf } from '../plan/tree.ts'
+import { isCopyOf, type TargetTree } from '../plan/tree.ts'
 import { Torn } from '../source/errors.ts'
 import type { Stillness } from '../source/rest.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
-import { holdsTheSame } from './compare.ts'
+import { digestFile } from './safe_copy.ts'
 import type { Before, Staged, StagedGeneration } from './staged.ts'
 import { Stager } from './stager.ts'
 import type { StagingArea } from './staging_area.ts'
@@ -54,4 +55,23 @@ async function stageGeneration(
   // As its readers know it: its own name is another in each version.
   const copy = await stager.generation(held, source, '..data')
   return copy && { from: data, tree: copy }
+}
+
+/** Returns true if a directory that has all of a tree's stat keys has the tree's content, too. False if it cannot be read now: its copy tells why. */
+async function holdsTheSame(held: SourceHandle, tree: TargetTree): Promise<boolean> {
+  let isSame = true
+  await leavesAtOnce(tree.entries, async (name, node) => {
+    if (node.kind === 'link' || !isSame) return
+    try {
+      if (node.kind === 'file') {
+        isSame = (await digestFile(held, name, node.key)) === node.digest && isSame
+        return
+      }
+      await using child = await held.directory(name)
+      isSame = (await holdsTheSame(child, node)) && isSame
+    } catch {
+      isSame = false
+    }
+  })
+  return isSame
 }

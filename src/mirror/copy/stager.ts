@@ -45,8 +45,8 @@ export class Stager {
   }
 
   /** Returns the entries found wanting so far. */
-  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures'> {
-    return { missing: this.#missing, wanting: this.#wanting, failures: this.#failures }
+  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'isHeld'> {
+    return { missing: this.#missing, wanting: this.#wanting, failures: this.#failures, isHeld: false }
   }
 
   skip(path: string, reason: string, isPassing = false): undefined {

@@ -1,3 +1,4 @@
+import { textOf } from '../../name_key.ts'
 import { sameContent, type TargetTree } from './tree.ts'
 
 /** The directory behind `..data`: a complete set of keys that is published as one. */
@@ -52,4 +53,33 @@ function holds(tree: TargetTree, part: TargetTree): boolean {
     if (shown?.kind !== 'directory' || node.kind !== 'directory' || !holds(shown, node)) return false
   }
   return true
+}
+
+/**
+ * The names, as a consumer of the target uses them, of the files and links that differ between two states of it:
+ * `app.yaml`, not the directories and links behind it. As text: two that are no UTF-8 may be one.
+ */
+export function changedNames(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  const names = new Set([...old.keys(), ...now.keys()])
+  const changed = [...names].filter((name) => old.get(name) !== now.get(name))
+  return [...new Set(changed.map(textOf))].sort()
+}
+
+/** Returns for every visible name what a reader finds there. A key is its link and the file behind it under one name. */
+export function facesOf(target: TargetTree): ReadonlyMap<string, string> {
+  const faces = new Map<string, string>()
+  const current = currentGeneration(target)
+  const add = (name: string, face: string) => faces.set(name, `${faces.get(name) ?? ''} ${face}`)
+  const visit = (prefix: string, tree: TargetTree) => {
+    for (const [name, node] of tree.entries) {
+      const path = prefix + name
+      if (path === '..data' || (node === current?.tree && prefix === '')) continue
+      if (node.kind === 'link') add(path, `-> ${node.to}`)
+      else if (node.kind === 'directory') visit(`${path}/`, node)
+      else add(path, `${node.digest} ${node.key.mode} ${node.key.uid} ${node.key.gid}`)
+    }
+  }
+  visit('', target)
+  if (current !== undefined) visit('', current.tree)
+  return faces
 }

@@ -1,8 +1,7 @@
 import { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { changedNames } from '../plan/changed.ts'
-import { currentGeneration } from '../plan/generation.ts'
+import { changedNames, currentGeneration, facesOf } from '../plan/generation.ts'
 import { adopted, withoutClaimed } from '../plan/last_good.ts'
 import { type Contribution, merge } from '../plan/merge.ts'
 import { plan, type Step, safeWithout } from '../plan/plan.ts'
@@ -214,7 +213,7 @@ export class Publisher {
       steps = [...ready]
     }
     const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
-    const before = copyTree(target.opened.tree)
+    const before = facesOf(target.opened.tree)
     const work = target.opened.staging.work(source)
     const built = await buildAll(steps, target, work)
     try {
@@ -247,7 +246,7 @@ export class Publisher {
     // Entries that somebody has displaced meanwhile are copied once more.
     if (isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
-    const changed = applied.isVisible ? changedNames(before, target.opened.tree) : undefined
+    const changed = applied.isVisible ? changedNames(before, facesOf(target.opened.tree)) : undefined
     return { changed, failures, isDeferred: lacking.length > 0 || isPutOff || isDisplaced }
   }
 
@@ -323,11 +322,4 @@ function withBuilt(
 /** Returns the steps that are possible if new names cannot be noted down, since the target is full: all others, which may make room. */
 function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
   return steps.filter((step) => made.has(step.path.split('/')[0] ?? ''))
-}
-
-/** The tree of the target is changed step by step; its leaves are not. */
-function copyTree(tree: TargetTree): TargetTree {
-  const entries = new Map(tree.entries)
-  for (const [name, node] of entries) if (node.kind === 'directory') entries.set(name, copyTree(node))
-  return { ...tree, entries }
 }
