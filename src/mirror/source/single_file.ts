@@ -47,16 +47,18 @@ export class WayToFile {
   async go(): Promise<SingleFile> {
     for (let left = ATTEMPTS; ; left--) {
       const walk: Walk = { opened: [], links: 0 }
+      let found: SingleFile | undefined
       try {
-        const found = await this.#walk(walk)
+        found = await this.#walk(walk)
         this.#hasBegun = true
-        for (const each of walk.opened) if (each !== found.above && each !== found.parent) await each.close()
         return found
       } catch (error) {
-        for (const each of walk.opened) await each.close()
         // A directory that `..data` named may be gone before its open.
         const isPassing = ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) && walk.links > 0
         if (!isPassing || left === 1) throw error
+      } finally {
+        for (const each of walk.opened)
+          if (each !== found?.above && each !== found?.parent) await each.close()
       }
     }
   }
@@ -67,30 +69,57 @@ export class WayToFile {
   }
 
   async #walk(walk: Walk): Promise<SingleFile> {
-    let name = basename(this.#path)
-    let ground = await this.#stepOnto(walk, this.#path, dirname(this.#path))
-    const above = ground.held
-    const link = { above, parent: above, name, stat: await above.lstat(name) }
+    // The ground, by which path that is known, and the directories below it on the way. Links may lead anywhere beneath it.
+    let [ground, known] = [await this.#stepOnto(walk, this.#path), dirname(this.#path)]
+    let below: DirectoryHandle[] = []
+    let rest = [basename(this.#path)]
+    const [above, [first = '']] = [ground, rest]
+    const link = { above, parent: above, name: first, stat: await above.lstat(first) }
     for (;;) {
-      const end = await goBeneath(walk, ground, [name])
-      if (typeof end !== 'string') return { ...end, above, outside: undefined }
-      if (!this.#mayLeave(`${ground.path}\0${end}`)) return { ...link, outside: end }
-      const isAbsolute = end.startsWith('/')
-      name = basename(end)
-      ground = await this.#stepOnto(
-        walk,
-        isAbsolute ? end : `${ground.held.path}/${end}`,
-        isAbsolute ? dirname(end) : `${ground.path}/${dirname(end)}`,
-      )
+      const [name, ...behind] = rest
+      if (name === undefined) throw new CallError(constants.errno.EISDIR, 'open')
+      const here = below.at(-1) ?? ground
+      let exit: string | undefined
+      if (name === '..') {
+        if (below.pop() === undefined) exit = rest.join('/')
+        else rest = behind
+      } else {
+        const stat = await here.lstat(name)
+        if (stat.isSymbolicLink()) {
+          if (++walk.links > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+          const to = stat.link
+          const isIn = (path: string) => to.startsWith(`${path}/`)
+          const base = to.startsWith('/') ? [known, await ground.realpath()].find(isIn) : ''
+          if (base === undefined) exit = [to, ...behind].join('/')
+          // An absolute link that leads beneath the ground begins there.
+          else if (base !== '') below = []
+          const parts = to.slice(base?.length).split('/')
+          rest = [...parts.filter((part) => part !== '' && part !== '.'), ...behind]
+        } else {
+          if (behind.length === 0) return { above, parent: here, name, stat, outside: undefined }
+          if (walk.opened.length > MAX_DEPTH) throw new CallError(constants.errno.ENAMETOOLONG, 'open')
+          const held = await here.directory(name)
+          walk.opened.push(held)
+          below.push(held)
+          rest = behind
+        }
+      }
+      if (exit === undefined) continue
+      if (!this.#mayLeave(`${known}\0${exit}`)) return { ...link, outside: exit }
+      const isAbsolute = exit.startsWith('/')
+      ground = await this.#stepOnto(walk, isAbsolute ? exit : `${ground.path}/${exit}`)
+      known = isAbsolute ? dirname(exit) : `${known}/${dirname(exit)}`
+      below = []
+      rest = [basename(exit)]
     }
   }
 
-  /** The directory of a path. Links on the way to it are followed, as on that to any path which is named. */
-  async #stepOnto({ opened }: Walk, path: string, known: string): Promise<Ground> {
+  /** Opens the directory of a path. Links on the way to it are followed, as on that to any path which is named. */
+  async #stepOnto({ opened }: Walk, path: string): Promise<DirectoryHandle> {
     await lookUpPath(this.#calls, path)
     const held = await DirectoryHandle.open(this.#calls, dirname(path))
     opened.push(held)
-    return { path: known, held, below: [] }
+    return held
   }
 }
 
@@ -98,57 +127,4 @@ export class WayToFile {
 interface Walk {
   readonly opened: DirectoryHandle[]
   links: number
-}
-
-/** A directory, and those below it on the way. Links may lead anywhere beneath it. */
-interface Ground {
-  /** By which it is known. */
-  readonly path: string
-  readonly held: DirectoryHandle
-  below: DirectoryHandle[]
-}
-
-/** Follows names to their target; or returns the path by which they leave the ground. */
-async function goBeneath(
-  walk: Walk,
-  ground: Ground,
-  names: readonly string[],
-): Promise<Pick<SingleFile, 'parent' | 'name' | 'stat'> | string> {
-  let rest = names
-  for (;;) {
-    const [name, ...behind] = rest
-    if (name === undefined) throw new CallError(constants.errno.EISDIR, 'open')
-    if (name === '..') {
-      if (ground.below.pop() === undefined) return rest.join('/')
-      rest = behind
-      continue
-    }
-    const here = ground.below.at(-1) ?? ground.held
-    const stat = await here.lstat(name)
-    if (stat.isSymbolicLink()) {
-      if (++walk.links > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
-      const to = await beneath(ground, stat.link)
-      if (to === undefined) return [stat.link, ...behind].join('/')
-      rest = [...to.split('/').filter((part) => part !== '' && part !== '.'), ...behind]
-    } else if (behind.length === 0) {
-      return { parent: here, name, stat }
-    } else {
-      if (walk.opened.length > MAX_DEPTH) throw new CallError(constants.errno.ENAMETOOLONG, 'open')
-      const held = await here.directory(name)
-      walk.opened.push(held)
-      ground.below.push(held)
-      rest = behind
-    }
-  }
-}
-
-/** A link's text from where it is, or from the ground if it is absolute and leads there; undefined if it leads elsewhere. */
-async function beneath(ground: Ground, to: string): Promise<string | undefined> {
-  if (!to.startsWith('/')) return to
-  for (const known of [ground.path, await ground.held.realpath()]) {
-    if (!to.startsWith(`${known}/`)) continue
-    ground.below = []
-    return to.slice(known.length)
-  }
-  return undefined
 }
