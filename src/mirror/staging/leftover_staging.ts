@@ -1,4 +1,5 @@
 import { InotifyError } from '../../errors.ts'
+import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
@@ -17,8 +18,6 @@ const UNBORN_FOR = 60_000
 
 /** Names that are looked at, at most: of a target that others may write. */
 const MOST_NAMES = 65_536
-/** Names that are looked at at once. */
-const AT_ONCE = 64
 
 /** The staging directory of a mirror that has ended, held and locked until it is disposed of. */
 export interface Leftover extends AsyncDisposable {
@@ -31,12 +30,11 @@ export interface Leftover extends AsyncDisposable {
 export async function stagingsIn(target: DirectoryHandle): Promise<string[]> {
   const asked = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
   const own: string[] = []
-  for (let first = 0; first < asked.length; first += AT_ONCE) {
-    const some = asked.slice(first, first + AT_ONCE)
+  await atOnce(asked, async (name) => {
     // An entry that cannot be looked at, a neighbour's mount for one, is not this user's.
-    const stats = await Promise.all(some.map((name) => target.lstat(name).catch(() => undefined)))
-    own.push(...some.filter((_, index) => stats[index]?.isDirectory() === true && isOwn(stats[index])))
-  }
+    const stat = await target.lstat(name).catch(() => undefined)
+    if (stat?.isDirectory() && isOwn(stat)) own.push(name)
+  })
   return own
 }
 

@@ -22,7 +22,37 @@ export async function readBack(
   only: string,
   bytes: number,
 ): Promise<TargetTree> {
-  const reader = new Reader(bytes)
+  // No mirror makes more, and in a directory of the target that others may write there may be anything by now.
+  let [bytesLeft, entriesLeft] = [BigInt(Math.min(bytes, Number.MAX_SAFE_INTEGER)), MAX_ENTRIES]
+  /** Returns undefined for entries that no mirror makes: sockets and the like. */
+  const read = async (
+    parent: DirectoryHandle,
+    name: string,
+    stat: FileStat,
+    depth: number,
+  ): Promise<TargetNode | undefined> => {
+    entriesLeft--
+    if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link, placed: new Placed(stat, true) }
+    if (stat.isFile()) {
+      bytesLeft -= stat.size
+      // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
+      const digest = bytesLeft < 0n ? '' : await digestFile(parent, name, stat).catch(() => '')
+      return { kind: 'file', key: stat, digest, placed: new Placed(stat, true) }
+    }
+    if (!stat.isDirectory()) return undefined
+    await using held = await parent.directory(name).catch(orAbsent)
+    if (held === undefined || held.opened.ino !== stat.ino) return undefined
+    const entries = new Map<string, TargetNode>()
+    // What is left out here goes with the directory, or stays in it.
+    const names = depth > MAX_DEPTH ? [] : await held.names(MAX_ENTRIES)
+    for (const child of names.map(keyOf)) {
+      if (entriesLeft < 0) break
+      const below = await held.lstat(child).catch(() => undefined)
+      const node = below && (await read(held, child, below, depth + 1))
+      if (node !== undefined) entries.set(child, node)
+    }
+    return { kind: 'directory', key: held.opened, entries, placed: new Placed(held.opened, true) }
+  }
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(keyOf)) {
     // Unless a source has had an entry of the draft's name.
@@ -34,60 +64,8 @@ export async function readBack(
     // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
     const isOwnLink = stat.isSymbolicLink() && stat.uid === effectiveUser()
     if (!inodes.includes(identityOf(stat)) && !(isData && isOwnLink)) continue
-    const node = await reader.node(target, name, stat, 0)
+    const node = await read(target, name, stat, 0)
     if (node !== undefined) entries.set(name, node)
   }
   return { kind: 'directory', key: await target.stat(), entries }
-}
-
-/** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
-class Reader {
-  // The bytes left to be read.
-  #bytes: bigint
-  #entries = 0
-
-  constructor(bytes: number) {
-    this.#bytes = BigInt(Math.min(bytes, Number.MAX_SAFE_INTEGER))
-  }
-
-  /** Returns undefined for entries that no mirror makes: sockets and the like. */
-  async node(
-    parent: DirectoryHandle,
-    name: string,
-    stat: FileStat,
-    depth: number,
-  ): Promise<TargetNode | undefined> {
-    this.#entries++
-    const key = stat
-    if (stat.isDirectory()) return await this.#directory(parent, name, stat, depth)
-    if (!stat.isSymbolicLink() && !stat.isFile()) return undefined
-    const placed = new Placed(stat, true)
-    if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link, placed }
-    // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
-    this.#bytes -= stat.size
-    const digest = this.#bytes < 0n ? '' : await digestFile(parent, name, key).catch(() => '')
-    return { kind: 'file', key, digest, placed }
-  }
-
-  async #directory(
-    parent: DirectoryHandle,
-    name: string,
-    { ino }: FileStat,
-    depth: number,
-  ): Promise<TargetNode | undefined> {
-    await using held = await parent.directory(name).catch(orAbsent)
-    if (held === undefined || held.opened.ino !== ino) return undefined
-    const placed = new Placed(held.opened, true)
-    const entries = new Map<string, TargetNode>()
-    const node: TargetTree = { kind: 'directory', key: held.opened, entries, placed }
-    // No mirror makes more: what is left out here goes with the directory, or stays in it.
-    if (depth > MAX_DEPTH) return node
-    for (const child of (await held.names(MAX_ENTRIES)).map(keyOf)) {
-      if (this.#entries > MAX_ENTRIES) break
-      const stat = await held.lstat(child).catch(() => undefined)
-      const made = stat && (await this.node(held, child, stat, depth + 1))
-      if (made !== undefined) entries.set(child, made)
-    }
-    return node
-  }
 }

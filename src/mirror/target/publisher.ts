@@ -1,5 +1,6 @@
 import { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
+import { TaskQueue } from '../../task_queue.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { changedNames, currentGeneration, facesOf } from '../plan/generation.ts'
 import { adopted, withoutClaimed } from '../plan/last_good.ts'
@@ -41,7 +42,7 @@ export class Publisher {
   #deferrals = 0
   // The sources that have been heard of since something was first wanting: what is wanting of another one may be on its way.
   readonly #heard = new Set<number>()
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new TaskQueue()
 
   constructor(target: Target, sources: number) {
     this.#target = target
@@ -67,7 +68,7 @@ export class Publisher {
    * things ready for; {@link end} is to be called with that.
    */
   begin(source: number): Promise<OpenedTarget> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const { shown } = this.#target
       // Marked as the target's errors: a pass would take them for the source's.
       const moved = await onTarget(shown, this.#target.locate())
@@ -89,7 +90,7 @@ export class Publisher {
 
   /** A pass is over. Returns the error if what it leaves could not be removed: the next pass tries to. */
   end(source: number, opened: OpenedTarget): Promise<InotifyError | undefined> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       try {
         await opened.staging.clear(source, this.#wanted())
         return undefined
@@ -114,7 +115,7 @@ export class Publisher {
     contribution: Contribution,
     mayRemove: boolean,
   ): Promise<Published | undefined> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (this.#target.isFormer(opened)) throw new Replaced('the target was replaced')
       const contributions = withoutClaimed(this.#contributions.with(source, contribution))
       const known = contributions.filter((each) => each !== undefined)
@@ -144,7 +145,7 @@ export class Publisher {
 
   /** Removes from the target all that the mirror has put there. */
   withdraw(): Promise<readonly InotifyError[]> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const { tree } = this.#target.opened
       await this.#target.verify()
       const steps = plan(tree, { ...tree, entries: new Map() })
@@ -154,7 +155,7 @@ export class Publisher {
 
   /** Leaves to the next mirror, exactly, which entries are this one's. */
   leave(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#target.verify()
       await this.#target.opened.staging.record(this.#target.made)
       await this.#target.opened.staging.leave()
@@ -163,7 +164,7 @@ export class Publisher {
 
   /** Resolves when nothing is being published. */
   async settled(): Promise<void> {
-    await this.#last
+    await this.#turns.idle()
   }
 
   async #bringUp(
@@ -295,12 +296,6 @@ export class Publisher {
       add(each?.generation?.tree.entries ?? new Map())
     }
     return wanted
-  }
-
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(run)
-    this.#last = turn.catch(() => {})
-    return turn
   }
 }
 

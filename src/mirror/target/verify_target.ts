@@ -1,10 +1,7 @@
-import { atOnce } from '../../mounts/syscalls/concurrency.ts'
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
-
-/** Names that are looked at at once. */
-const AT_ONCE = 64
 
 /**
  * Returns the entries of a directory of the target that are as they were put there: the given ones themselves if all are, else others,
@@ -16,41 +13,28 @@ export async function untouched(
 ): Promise<Map<string, TargetNode>> {
   const kept = new Map(entries)
   let isWhole = true
-  const set = (name: string, node: TargetNode, now: TargetNode | undefined) => {
-    if (now === node) return
-    isWhole = false
+  await leavesAtOnce(entries, async (name, node) => {
+    const now = await untouchedNode(held, name, node)
+    isWhole &&= now === node
     if (now === undefined) kept.delete(name)
     else kept.set(name, now)
-  }
-  const all = [...entries]
-  const look = async ([name, node]: [string, TargetNode]) => {
-    const stat = await held.lstat(name).catch(orAbsent)
-    set(name, node, stat && node.placed?.verify(stat) ? node : undefined)
-  }
-  await atOnce(
-    all.filter(([, { kind }]) => kind !== 'directory'),
-    look,
-    AT_ONCE,
-  )
-  for (const [name, node] of all)
-    if (node.kind === 'directory') set(name, node, await untouchedDirectory(held, name, node))
+  })
   return isWhole ? entries : kept
 }
 
-async function untouchedDirectory(
+async function untouchedNode(
   held: DirectoryHandle,
   name: string,
-  node: TargetTree,
-): Promise<TargetTree | undefined> {
-  const child = await held.directory(name).catch(orAbsent)
-  if (child === undefined) return undefined
-  try {
-    if (node.placed?.isSame(child.opened) !== true) return undefined
-    const entries = await untouched(child, node)
-    // The wrong mode or owner is mended in place.
-    const key = node.placed.verify(child.opened) ? node.key : child.opened
-    return entries === node.entries && key === node.key ? node : { ...node, key, entries }
-  } finally {
-    await child.close()
+  node: TargetNode,
+): Promise<TargetNode | undefined> {
+  if (node.kind !== 'directory') {
+    const stat = await held.lstat(name).catch(orAbsent)
+    return stat && node.placed?.verify(stat) ? node : undefined
   }
+  await using child = await held.directory(name).catch(orAbsent)
+  if (child === undefined || node.placed?.isSame(child.opened) !== true) return undefined
+  const entries = await untouched(child, node)
+  // The wrong mode or owner is mended in place.
+  const key = node.placed.verify(child.opened) ? node.key : child.opened
+  return entries === node.entries && key === node.key ? node : { ...node, key, entries }
 }
