@@ -1,16 +1,16 @@
-import { randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
+import { mostOf, readWhole } from '../../volume/read_file.ts'
 import { syncDirectory, syncFile, writeAll } from '../draft/durable.ts'
 import { modeOfCopy } from '../draft/owner.ts'
 import { failure } from '../failure.ts'
 import { directoryMode, type Key, type Keys } from './keys.ts'
 import { VersionMark } from './version_mark.ts'
 
-const CHUNK = 1024 * 1024
 const S_ISGID = 0o2000
 
 /** Makes a directory with all of the keys in it, on the disk, and returns its name; removes a version that it cannot complete. */
@@ -129,14 +129,8 @@ async function holds(directory: DirectoryHandle, keys: Keys): Promise<boolean> {
 }
 
 async function holdsData(directory: DirectoryHandle, name: string, data: Buffer): Promise<boolean> {
-  await using file = await directory.file(name)
-  if (file.opened.size !== BigInt(data.length)) return false
-  for (let at = 0; ; ) {
-    const chunk = await file.calls.read(file.fd, CHUNK)
-    if (chunk.length === 0) return at === data.length
-    if (!chunk.equals(data.subarray(at, at + chunk.length))) return false
-    at += chunk.length
-  }
+  await using file = await directory.file(name, mostOf(data.length))
+  return (await readWhole(file, data.length, () => {})).digest === hash('sha256', data, 'base64')
 }
 
 /** Removes a version directory; nothing else of that name. */
