@@ -265,11 +265,15 @@ export class Publisher {
     contributions: readonly Contribution[],
     isKeptBack: boolean,
   ): InotifyError | undefined {
-    // Entries that others can give were removed since they were asked for.
-    const heard = contributions.filter(({ isLastGood }, source) => this.#heard.has(source) && isLastGood)
-    const hasKeys = ({ generation }: Contribution) =>
-      !isKeptBack || generation === undefined || this.#isNodeAtHand(generation.tree)
-    return irretrievable(this.#target.shown, lacking, heard, hasKeys, isKeptBack)
+    const names = lacking.map(({ path }) => path.split('/')[0] ?? '')
+    const lost = contributions.flatMap(({ source, entries, generation, isLastGood }, index) => {
+      // Entries that others can give were removed since they were asked for.
+      if (!isLastGood || !this.#heard.has(index)) return []
+      const isKeyless = isKeptBack && generation !== undefined && !this.#isNodeAtHand(generation.tree)
+      const all = [...(isKeyless ? ['keys'] : []), ...names.filter((name) => entries.has(name))]
+      return all.map((name) => ({ name, source }))
+    })
+    return lost.length === 0 ? undefined : irretrievable(this.#target.shown, lost, isKeptBack)
   }
 
   /** Returns true if the content of a step is there. */

@@ -1,16 +1,16 @@
 import { constants } from 'node:fs'
 import { InotifyError } from '../../errors.ts'
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { nodeAt, replaceEntries, without } from '../plan/tree.ts'
+import { nodeAt, replaceEntries, type TargetNode, type TargetTree, without } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
 import type { Inode } from './lineage.ts'
 import { removeIfEmpty } from './open_target.ts'
 import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
-import { untouched } from './verify_target.ts'
 
 const { O_DIRECTORY } = constants
 
@@ -184,4 +184,37 @@ export class Target {
     const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
     return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
   }
+}
+
+/**
+ * Returns the entries of a directory of the target that are as they were put there: the given ones themselves if all are, else others,
+ * without those that somebody has removed, replaced or written to.
+ */
+async function untouched(held: DirectoryHandle, { entries }: TargetTree): Promise<Map<string, TargetNode>> {
+  const kept = new Map(entries)
+  let isWhole = true
+  await leavesAtOnce(entries, async (name, node) => {
+    const now = await untouchedNode(held, name, node)
+    isWhole &&= now === node
+    if (now === undefined) kept.delete(name)
+    else kept.set(name, now)
+  })
+  return isWhole ? entries : kept
+}
+
+async function untouchedNode(
+  held: DirectoryHandle,
+  name: string,
+  node: TargetNode,
+): Promise<TargetNode | undefined> {
+  if (node.kind !== 'directory') {
+    const stat = await held.lstat(name).catch(orAbsent)
+    return stat && node.placed?.verify(stat) ? node : undefined
+  }
+  await using child = await held.directory(name).catch(orAbsent)
+  if (child === undefined || node.placed?.isSame(child.opened) !== true) return undefined
+  const entries = await untouched(child, node)
+  // The wrong mode or owner is mended in place.
+  const key = node.placed.verify(child.opened) ? node.key : child.opened
+  return entries === node.entries && key === node.key ? node : { ...node, key, entries }
 }
