@@ -68,6 +68,8 @@ export interface PassContext {
 export class SyncPass {
   readonly #context: PassContext
   #rest = new Rest()
+  // True: the last pass found a `..data`.
+  #hadData = false
   // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
 
@@ -116,7 +118,7 @@ export class SyncPass {
     const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
-    const snapshot = await scan.read()
+    const snapshot = await scan.read(this.#hadData)
     const rest = this.#rest.after(snapshot)
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
@@ -158,6 +160,7 @@ export class SyncPass {
       staged.missing.length + failures.length === 0 &&
       snapshot.over === undefined &&
       !published.isDeferred
+    this.#hadData = snapshot.data !== undefined
     this.#rest = rest
     rest.read(began, isUnread(snapshot, staged))
     return {
