@@ -1,8 +1,16 @@
 #pragma once
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "base/fd_path.h"
+#include "base/retry.h"
 
 // getdents64(2)'s record, which musl's headers no longer have.
 struct ListedEntry {
@@ -56,3 +64,31 @@ class ListedEntries {
   const char* next_;
   const char* end_;
 };
+
+// Opens a directory that is held by a descriptor, to be listed. `open` takes what OpenAt does.
+template <typename Open>
+int OpenToList(int directory, bool may_be_stale, Open open) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+  int fd = open(directory, ".", kFlags);
+  // To find '.' takes the permission to search, to list a directory that of reading alone.
+  if (fd == -EACCES) fd = open(AT_FDCWD, PathOf(directory).c_str(), kFlags);
+  // NFS goes on showing the listing that it has in its page cache until the directory's change attribute
+  // differs, and a server without a counter gives a time for that: for ever, of two changes at one time.
+  if (fd >= 0 && may_be_stale) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  return fd;
+}
+
+// Lists a directory by way of `room`, until `take` returns something else than 0 for an entry: returns that,
+// 0 at the end of the directory, or -errno.
+template <typename Take>
+int64_t ForEachEntry(int directory, void* room, size_t room_bytes, Take take) {
+  for (;;) {
+    int64_t bytes = Retry([&] { return syscall(SYS_getdents64, directory, room, room_bytes); });
+    if (bytes <= 0) return bytes;
+    ListedEntries entries(room, static_cast<size_t>(bytes));
+    while (const ListedEntry* entry = entries.Next())
+      if (int64_t ended = take(*entry)) return ended;
+    // As Linux says it of a name that is none.
+    if (!entries.at_end()) return -EIO;
+  }
+}

@@ -2,16 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/retry.h"
-
-#ifndef STATX_MNT_ID
-#define STATX_MNT_ID 0x1000U
-#endif
 
 namespace {
 

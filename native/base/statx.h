@@ -1,8 +1,14 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
+
+// Older headers do not have it.
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000U
+#endif
 
 struct Device {
   uint32_t major = 0;
@@ -28,7 +34,9 @@ struct Statx {
   uint64_t mount = 0;
 
   bool is_file() const { return (mode & 0170000) == 0100000; }
+  bool is_symlink() const { return (mode & 0170000) == 0120000; }
   bool is_directory() const { return (mode & 0170000) == 0040000; }
+  bool is_inode_of(const Statx& other) const { return ino == other.ino && device == other.device; }
   // On another mount than that of `other`, as far as the kernel says.
   bool across_a_mount_from(const Statx& other) const {
     return mount != 0 && other.mount != 0 ? mount != other.mount : device != other.device;

@@ -19,20 +19,7 @@ namespace {
 // fuse_readdir's for "not known" (libfuse, unless the server says otherwise).
 constexpr uint64_t kUnknownIno = 0xffffffff;
 
-Kind KindOfMode(uint32_t mode) {
-  switch (mode & 0170000) {
-    case 0100000:
-      return Kind::kFile;
-    case 0120000:
-      return Kind::kSymlink;
-    case 0040000:
-      return Kind::kDirectory;
-    default:
-      return Kind::kOther;
-  }
-}
-
-Kind KindOfType(unsigned char type) {
+Kind KindOfType(uint32_t type) {
   switch (type) {
     case DT_REG:
       return Kind::kFile;
@@ -44,6 +31,13 @@ Kind KindOfType(unsigned char type) {
       return Kind::kOther;
   }
 }
+
+Kind KindOfMode(uint32_t mode) {
+  return KindOfType(IFTODT(mode));
+}
+
+// The most that one read(2) of a file brings.
+constexpr size_t kContentBytes = 128 * 1024;
 
 // Later than any moment that a time is compared with.
 constexpr uint64_t kEndOfTime = UINT64_MAX;
@@ -181,12 +175,51 @@ void DirReader::AddWhole(int directory, const char* name, const Request& request
   if (kind == Kind::kSymlink && facts.mtime > record_.facts.mtime) has_younger_ = true;
   Digest content;
   if (request.has(Request::kHash) && facts.is_file()) {
-    int error = content_.Read(directory, name, facts, origin.may_be_stale(), &content);
+    int error = Hash(directory, name, facts, origin.may_be_stale(), &content);
     // Another has its name by now. What cannot be read is known by its stat alone.
     if (error == -ENOENT) record_.flags |= Record::kVanished;
     if (error == -ECANCELED) record_.error = error;
   }
   record_.Add(kind, facts.ino, name, &facts, content.is_none() ? nullptr : &content);
+}
+
+// Reads the file through that has this name and is `facts`. Returns 0; -ENOENT if the name is another file's
+// by now; -errno if the file cannot be read.
+int DirReader::Hash(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest) {
+  // Held before it is known to be a file, by a descriptor that reads nothing: the name may be a FIFO's by
+  // now, for which an open would wait, or a device's, which it would set going.
+  UniqueFd held(opener_.Open(directory, name, O_PATH | O_NOFOLLOW));
+  if (!held.is_open()) return held.get();
+  Statx found;
+  int error = StatAt(held.get(), "", &found);
+  if (error < 0) return error;
+  if (!found.is_inode_of(facts) || !found.is_file()) return -ENOENT;
+  UniqueFd file(OpenFile(held.get()));
+  if (!file.is_open()) return file.get();
+  // virtiofs with cache=always keeps pages that the host has overwritten, even when their file is opened
+  // anew. What it answers changes nothing.
+  if (may_be_stale) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  uint8_t* buffer = content_.Room(kContentBytes);
+  if (buffer == nullptr) return -ENOMEM;
+  Hasher hasher;
+  for (;;) {
+    if (is_cancelled()) return -ECANCELED;
+    int64_t bytes = Retry([&] { return read(file.get(), buffer, kContentBytes); });
+    if (bytes < 0) return static_cast<int>(bytes);
+    if (bytes == 0) break;
+    hasher.Add(buffer, static_cast<size_t>(bytes));
+  }
+  *digest = hasher.Finish();
+  return 0;
+}
+
+int DirReader::OpenFile(int file) {
+  // O_NONBLOCK: a lease of another process's is not waited for. O_NOATIME: that it was read is nobody's news;
+  // but it is the owner's alone to ask for that.
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  const PathOf path(file);
+  int fd = opener_.Open(AT_FDCWD, path.c_str(), kFlags | O_NOATIME);
+  return fd == -EPERM ? opener_.Open(AT_FDCWD, path.c_str(), kFlags) : fd;
 }
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
@@ -217,32 +250,19 @@ DirReader::~DirReader() {
   [[maybe_unused]] int error = unshared_ ? chdir("/") : 0;
 }
 
-// Another descriptor, and only now that the watch has been added, because a listing may end with what was
+// By another descriptor, and only now that the watch has been added, because a listing may end with what was
 // there when its descriptor was opened (btrfs since 6.5, tmpfs since 6.11).
-int DirReader::OpenToRead(int directory) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-  int fd = opener_.Open(directory, ".", kFlags);
-  // To find '.' takes the permission to search, to list a directory that of reading alone.
-  return fd == -EACCES ? opener_.Open(AT_FDCWD, PathOf(directory).c_str(), kFlags) : fd;
-}
-
 int DirReader::List(int directory, const Request& request, const Origin& origin) {
-  UniqueFd readable(OpenToRead(directory));
+  UniqueFd readable(OpenToList(directory, origin.may_be_stale(), [&](int at, const char* path, int flags) {
+    return opener_.Open(at, path, flags);
+  }));
   if (!readable.is_open()) return readable.get();
-  // The kernel may have a listing that it will not doubt: NamesInto in perform.cc.
-  if (origin.may_be_stale()) posix_fadvise(readable.get(), 0, 0, POSIX_FADV_DONTNEED);
-  for (;;) {
-    if (is_cancelled()) return -ECANCELED;
-    int64_t bytes = Retry([&] { return syscall(SYS_getdents64, readable.get(), entries_, sizeof entries_); });
-    if (bytes <= 0) return static_cast<int>(bytes);
-    ListedEntries entries(entries_, static_cast<size_t>(bytes));
-    while (const ListedEntry* entry = entries.Next()) {
-      if (request.has(Request::kStat) && is_cancelled()) return -ECANCELED;
-      AddListed(directory, *entry, request, origin);
-    }
-    // As Linux says it of a name that is none.
-    if (!entries.at_end()) return -EIO;
-  }
+  return static_cast<int>(
+      ForEachEntry(readable.get(), entries_, sizeof entries_, [&](const ListedEntry& entry) {
+        if (is_cancelled()) return -ECANCELED;
+        AddListed(directory, entry, request, origin);
+        return 0;
+      }));
 }
 
 void DirReader::AddListed(int directory, const ListedEntry& entry, const Request& request,

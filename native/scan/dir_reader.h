@@ -8,7 +8,6 @@
 #include "base/listed_entries.h"
 #include "record/digest_cache.h"
 #include "record/record.h"
-#include "scan/file_hasher.h"
 #include "scan/opener.h"
 #include "scan/requests.h"
 #include "scan/stat_only.h"
@@ -31,7 +30,7 @@ class DirReader {
   };
 
   DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* walk_queue)
-      : plan_(plan), opener_(plan.requests, lock, walk_queue), content_(&opener_, plan.cancelled) {}
+      : plan_(plan), opener_(plan.requests, lock, walk_queue) {}
   ~DirReader();
   DirReader(const DirReader&) = delete;
   DirReader& operator=(const DirReader&) = delete;
@@ -50,22 +49,24 @@ class DirReader {
   int Watch(int directory);
   int AddWatch(const char* path);
   bool GoTo(int directory);
-  int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
   void AddListed(int directory, const ListedEntry& entry, const Request& request, const Origin& origin);
   int Ask(int directory, const char* name, const Origin& origin, Statx* facts);
   void AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
                 const Statx& facts);
+  int Hash(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest);
+  int OpenFile(int file);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
 
   Plan plan_;
   Opener opener_;
-  FileHasher content_;
   Record record_;
   // A symlink is younger than the directory: the server does not keep the times of directories.
   bool has_younger_ = false;
   bool asked_to_unshare_ = false;
   bool unshared_ = false;
+  // Of a file that is read through.
+  Bytes content_;
   // No gain was measured from larger ones.
   alignas(ListedEntry) char entries_[64 * 1024];
 };

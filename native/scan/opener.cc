@@ -17,14 +17,6 @@ namespace {
 
 constexpr int kOnTheWay = O_PATH | O_NOFOLLOW | O_DIRECTORY;
 
-bool HasNoDescriptors(int error) {
-  return error == -EMFILE || error == -ENFILE;
-}
-
-bool IsSame(const Statx& one, const Statx& other) {
-  return one.ino == other.ino && one.device == other.device;
-}
-
 const char* After(const char* name) {
   return name + strlen(name) + 1;
 }
@@ -65,7 +57,7 @@ int Opener::Open(int directory, const char* path, int flags, uint64_t resolve) {
     const int fd = resolve == 0 ? OpenAt(directory, path, flags) : static_cast<int>(Retry([&] {
       return syscall(SYS_openat2, directory, path, &how, sizeof how);
     }));
-    if (!HasNoDescriptors(fd)) return fd;
+    if (fd != -EMFILE && fd != -ENFILE) return fd;
     if (parent_.fd.is_open() && parent_.fd.get() != directory) {
       ForgetParent();
       continue;
@@ -176,7 +168,7 @@ int Opener::Reopen(const Job& job, UniqueFd* own) {
   int error = GoDown(from, names + at, count, 0, &origin, &facts, own);
   if (error < 0) return error;
   // Something else may be found by now where it was: then it is not what was listed.
-  return IsSame(facts, job.parent->facts) ? own->get() : -ENOENT;
+  return facts.is_inode_of(job.parent->facts) ? own->get() : -ENOENT;
 }
 
 // Opens the directory that names lead to from another, each with a NUL behind it. The first `known` need not

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <uv.h>
+
 #include <cstdint>
 
 #include "base/statx.h"
@@ -16,10 +18,18 @@ class StatOnly {
   bool MayDo(uint64_t now) const { return listed_ >= since_ + kSettled && now - listed_ < kThorough; }
 
   // Returns true if the directory is unchanged, by one request to a server.
-  bool Suffices(Opener* opener, const Request& request) const;
+  bool Suffices(Opener* opener, const Request& request) const {
+    Statx now;
+    return opener->LookAt(request, cache_, &now) == 0 && IsAsBefore(now);
+  }
 
   // It has been listed by a visit that began then and found it like this; all that was found is known.
-  void Note(uint64_t began, const Statx& facts, Cache cache);
+  void Note(uint64_t began, const Statx& facts, Cache cache) {
+    if (!IsAsBefore(facts)) since_ = uv_hrtime();
+    facts_ = facts;
+    cache_ = cache;
+    listed_ = began;
+  }
 
   // Notes that the findings are not to be relied on.
   void Forget() { listed_ = 0; }
@@ -30,6 +40,13 @@ class StatOnly {
   static constexpr uint64_t kSettled = 2000000000;
   // Publishers do not edit a generation in place. A listing every 10 s (in ns) finds such edits all the same.
   static constexpr uint64_t kThorough = 10000000000;
+
+  bool IsAsBefore(const Statx& now) const {
+    const Statx& then = facts_;
+    return now.device == then.device && now.mount == then.mount && now.ino == then.ino &&
+           now.mode == then.mode && now.uid == then.uid && now.gid == then.gid && now.nlink == then.nlink &&
+           now.size == then.size && now.mtime == then.mtime && now.ctime == then.ctime;
+  }
 
   Statx facts_;
   Cache cache_;

@@ -71,12 +71,11 @@ Node* WalkQueue::Done(Job* job) {
   job->parent = nullptr;
   Node* base = job->base;
   if (base != nullptr && --base->users == 0 && base->entries_left == 0) Close(base);
-  return Release(parent);
+  return Release(parent, nullptr);
 }
 
-// The dead are a list of a line of ancestors: a node goes with the last of those beneath it.
-Node* WalkQueue::Release(Node* node) {
-  Node* dead = nullptr;
+// Puts the dead before `dead`. They are a line of ancestors: a node goes with the last of those beneath it.
+Node* WalkQueue::Release(Node* node, Node* dead) {
   while (node != nullptr && --node->references == 0) {
     Node* parent = node->parent;
     node->below = dead;
@@ -101,12 +100,7 @@ Node* WalkQueue::Clear() {
   while (top_ != nullptr) {
     Node* node = top_;
     top_ = node->below;
-    for (Node* found = Release(node); found != nullptr;) {
-      Node* next = found->below;
-      found->below = dead;
-      dead = found;
-      found = next;
-    }
+    dead = Release(node, dead);
   }
   size_ = 0;
   return dead;

@@ -88,7 +88,7 @@ class WalkQueue {
   // Enough for any tree but the deepest, and few among the 1024 that a process has by default.
   static constexpr size_t kMaxHeld = 128;
 
-  Node* Release(Node* node);
+  Node* Release(Node* node, Node* dead);
   void Close(Node* node);
 
   const Requests* requests_ = nullptr;
