@@ -11,7 +11,6 @@
         'base/statx.cc',
         'base/thread.cc',
         'functions.cc',
-        'loop/callback.cc',
         'loop/loop_handle.cc',
         'loop/mount_table.cc',
         'queue/arena.cc',

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <errno.h>
 #include <napi.h>
 
 // The common part of JavaScript's classes that each have a LoopHandle while they are open.
@@ -7,6 +8,13 @@ template <typename Class, typename Handle>
 class LoopObject : public Napi::ObjectWrap<Class> {
  protected:
   explicit LoopObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Class>(info) {}
+
+  // Of a handle that is made of a callback alone. 0 or -errno.
+  Napi::Value Open(const Napi::CallbackInfo& info) {
+    bool may = handle_ == nullptr && info[0].IsFunction();
+    int error = may ? OpenHandle(new Handle(info.Env(), info[0].As<Napi::Function>())) : -EINVAL;
+    return Napi::Number::New(info.Env(), error);
+  }
 
   void Ref(const Napi::CallbackInfo&) {
     if (handle_ != nullptr) handle_->SetPersistent(true);

@@ -1,6 +1,5 @@
 #include "loop/mount_table.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -45,19 +44,12 @@ void MountPoll::End() {
 Napi::Function MountTable::Define(Napi::Env env) {
   return DefineClass(env, "MountTable",
                      {
-                         InstanceMethod<&MountTable::Open>("open"),
+                         InstanceMethod("open", &MountTable::Open),
                          InstanceMethod<&MountTable::HasChanged>("hasChanged"),
                          InstanceMethod("ref", &MountTable::Ref),
                          InstanceMethod("unref", &MountTable::Unref),
                          InstanceMethod("close", &MountTable::Close),
                      });
-}
-
-Napi::Value MountTable::Open(const Napi::CallbackInfo& info) {
-  int error = -EINVAL;
-  if (handle_ == nullptr && info[0].IsFunction())
-    error = OpenHandle(new MountPoll(info.Env(), info[0].As<Napi::Function>()));
-  return Napi::Number::New(info.Env(), error);
 }
 
 Napi::Value MountTable::HasChanged(const Napi::CallbackInfo& info) {

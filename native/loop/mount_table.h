@@ -39,6 +39,5 @@ class MountTable : public LoopObject<MountTable, MountPoll> {
   explicit MountTable(const Napi::CallbackInfo& info) : LoopObject(info) {}
 
  private:
-  Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value HasChanged(const Napi::CallbackInfo& info);
 };
