@@ -30,28 +30,25 @@ int EventQueue::Next(Records* records) {
   reads_.fetch_add(1);
 
   Locked locked(&lock_);
-  while (Chunk* chunk = arena_.Take()) {
-    // A chunk can be empty: taken for a read that then found the loop had been quicker.
-    if (chunk->used > 0) {
-      if (arena_.empty()) TopUp(chunk);
-      records->chunk_ = chunk;
-      records->bytes_ = chunk->used;
-      given_bytes_ += chunk->used;
-      return static_cast<int>(chunk->used);
-    }
-    Chunk::Release(chunk);
-  }
-  int bytes = Read(records->buffer_, sizeof records->buffer_);
-  if (bytes > 0) {
+  Chunk* chunk = arena_.Take();
+  // A chunk can be empty: taken for a read that then found the loop had been quicker.
+  for (; chunk != nullptr && chunk->used == 0; chunk = arena_.Take()) Chunk::Release(chunk);
+  records->chunk_ = chunk;
+  if (chunk == nullptr) {
+    int bytes = Read(records->buffer_, sizeof records->buffer_);
+    if (bytes <= 0) return bytes;
     records->bytes_ = static_cast<size_t>(bytes);
-    given_bytes_ += records->bytes_;
+  } else {
+    if (arena_.empty()) TopUp(chunk);
+    records->bytes_ = chunk->used;
   }
-  return bytes;
+  given_bytes_ += records->bytes_;
+  return static_cast<int>(records->bytes_);
 }
 
 int EventQueue::Waiting() const {
   int bytes = 0;
-  return ioctl(fd_.get(), FIONREAD, &bytes) < 0 ? 0 : bytes;
+  return ioctl(fd_.get(), FIONREAD, &bytes) < 0 ? -errno : bytes;
 }
 
 int EventQueue::Mark() {
@@ -59,8 +56,8 @@ int EventQueue::Mark() {
   {
     // Else the guard might read between the two.
     Locked locked(&lock_);
-    int waiting = 0;
-    if (ioctl(fd_.get(), FIONREAD, &waiting) < 0) return -errno;
+    int waiting = Waiting();
+    if (waiting < 0) return waiting;
     at = read_bytes_ + static_cast<uint64_t>(waiting);
   }
   // One that is met later than need be is as good, and whoever has set it waits a little longer.
@@ -94,18 +91,17 @@ void EventQueue::TopUp(Chunk* chunk) {
   if (bytes > 0) chunk->used += static_cast<size_t>(bytes);
 }
 
-EventQueue::Drained EventQueue::DrainIntoArena() {
+bool EventQueue::DrainIntoArena() {
   uint32_t before = reads();
   // A lock for each read, and no further once the loop is back: many writers can refill the queue as fast as
   // it is read, and the loop would wait until the whole arena is full.
   while (reads() == before) {
     Locked locked(&lock_);
     Chunk* chunk = arena_.Writable();
-    if (chunk == nullptr) return Drained::kArenaFull;
+    if (chunk == nullptr) return false;
     int bytes = Read(chunk->data() + chunk->used, Chunk::kCapacity - chunk->used);
-    if (bytes < 0) return Drained::kError;
-    if (bytes == 0) return Drained::kAll;
+    if (bytes <= 0) return bytes == 0;
     chunk->used += static_cast<size_t>(bytes);
   }
-  return Drained::kAll;
+  return true;
 }

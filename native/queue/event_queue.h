@@ -38,8 +38,7 @@ class EventQueue {
     alignas(16) char buffer_[kReadBytes];
   };
 
-  EventQueue() { pthread_mutex_init(&lock_, nullptr); }
-  ~EventQueue() { pthread_mutex_destroy(&lock_); }
+  EventQueue() = default;
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
 
@@ -64,12 +63,12 @@ class EventQueue {
   // Loop's thread: the marks that all given by Next is behind. The number of marks.
   size_t TakeMarks(int32_t* marks);
 
-  // Bytes that the kernel holds; 0 if it does not say.
+  // Bytes that the kernel holds, or -errno.
   int Waiting() const;
 
-  // Guard's thread: moves what the kernel holds into the arena, until the loop reads again.
-  enum class Drained { kAll, kArenaFull, kError };
-  Drained DrainIntoArena();
+  // Guard's thread: moves what the kernel holds into the arena, until the loop reads again. False: the arena
+  // is full, or there was an error, which the loop's own read will meet, and has somebody to tell.
+  bool DrainIntoArena();
 
   // Counts the loop's calls of Next: unchanged for a while, with something to read, means that the loop is
   // stuck. Sequentially consistent: the guard stores "the arena is full" and then loads this, the loop does
@@ -86,7 +85,7 @@ class EventQueue {
   };
 
   UniqueFd fd_;
-  pthread_mutex_t lock_;
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Arena arena_;
   // Bytes read from the kernel; under the lock, as the reads are.
   uint64_t read_bytes_ = 0;

@@ -93,7 +93,7 @@ void QueueDrainer::LookOn() {
   bool was_waiting = true;
   for (int idle = 0; idle < kIdleLooks; idle++) {
     SetAlarm();
-    if (!SleepUntilAlarm()) return;
+    if (!Wait(alarm_.get(), kForEver)) return;
     uint32_t reads = queue_->reads();
     int waiting = queue_->Waiting();
     bool is_waiting = waiting > 0;
@@ -112,22 +112,17 @@ void QueueDrainer::LookOn() {
 void QueueDrainer::StandIn() {
   uint32_t before = queue_->reads();
   do {
-    switch (queue_->DrainIntoArena()) {
-      case EventQueue::Drained::kError:
-        // The loop's own read will meet the same error, and has somebody to tell; if it does not, this thread
-        // goes on.
-      case EventQueue::Drained::kArenaFull:
-        // From here on the kernel's queue fills, and its own IN_Q_OVERFLOW says what is lost.
-        wake_(argument_);
-        full_.store(true);
-        // The loop may have made room between the drain and this store, when SpaceFreed had nobody to wake.
-        if (queue_->reads() == before && !Sleep(kForEver)) return;
-        full_.store(false);
-        return;
-      case EventQueue::Drained::kAll:
-        wake_(argument_);
-        if (!WaitUntilReadable() || !Sleep(kStandInMs)) return;
+    bool has_room = queue_->DrainIntoArena();
+    wake_(argument_);
+    if (!has_room) {
+      // From here on the kernel's queue fills, and its own IN_Q_OVERFLOW says what is lost.
+      full_.store(true);
+      // The loop may have made room between the drain and this store, when SpaceFreed had nobody to wake.
+      if (queue_->reads() == before) Wait(-1, kForEver);
+      full_.store(false);
+      return;
     }
+    if (!WaitUntilReadable() || !Wait(-1, kStandInMs)) return;
   } while (queue_->reads() == before);
 }
 
@@ -138,37 +133,26 @@ void QueueDrainer::SetAlarm() {
   timerfd_settime(alarm_.get(), 0, &in, nullptr);
 }
 
-// True at the alarm or at a kick, false when the thread is to end.
-bool QueueDrainer::SleepUntilAlarm() {
-  pollfd fds[] = {{alarm_.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
-  poll(fds, 2, kForEver);
-  return Sleep(0);
-}
-
-// True at the end of the time or at a kick, false when the thread is to end.
-bool QueueDrainer::Sleep(int milliseconds) {
-  pollfd kick = {kick_.get(), POLLIN, 0};
-  // EINTR, as WaitUntilReadable has it, only ends a wait early, which every caller can take.
-  int ready = poll(&kick, 1, milliseconds);
-  if (ready > 0) {
+// Waits for a descriptor (-1: none), for no longer than so many ms, and no longer than until a kick. False
+// when the thread is to end. `readable`: whether it is the descriptor that has ended the wait.
+bool QueueDrainer::Wait(int fd, int milliseconds, bool* readable) {
+  if (stopping_.load()) return false;
+  pollfd fds[] = {{fd, POLLIN, 0}, {kick_.get(), POLLIN, 0}};
+  // poll(2) is never restarted after a handler (signal(7)), and glibc's own runs here at each setuid(2): that
+  // only ends a wait early, which every caller can take.
+  if (poll(fds, 2, milliseconds) < 0 && errno != EINTR) return false;
+  if (fds[1].revents != 0) {
     eventfd_t ignored;
     eventfd_read(kick_.get(), &ignored);
   }
+  if (readable != nullptr) *readable = fds[0].revents != 0;
   return !stopping_.load();
 }
 
-// True when there is something to read, false when the thread is to end. Whoever called may have taken
-// Stop()'s kick already.
+// True when there is something to read, false when the thread is to end.
 bool QueueDrainer::WaitUntilReadable() {
-  while (!stopping_.load()) {
-    pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
-    if (poll(fds, 2, kForEver) < 0) {
-      // poll(2) is never restarted after a handler (signal(7)), and glibc's own runs here at each setuid(2).
-      if (errno == EINTR) continue;
-      return false;
-    }
-    if (fds[1].revents != 0 && !Sleep(0)) return false;
-    if (fds[0].revents != 0) return true;
-  }
+  bool readable = false;
+  while (Wait(queue_->fd(), kForEver, &readable))
+    if (readable) return true;
   return false;
 }

@@ -39,8 +39,7 @@ class QueueDrainer {
   static void Main(void* self);
   void Run();
   void SetAlarm();
-  bool SleepUntilAlarm();
-  bool Sleep(int milliseconds);
+  bool Wait(int fd, int milliseconds, bool* readable = nullptr);
   bool WaitUntilReadable();
   void LookOn();
   void StandIn();

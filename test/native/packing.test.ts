@@ -6,11 +6,7 @@ import { scratch } from '../support/scratch.ts'
 test('packing and the arena, without node, under AddressSanitizer and UBSan', () => {
   const program = join(scratch(), 'packing')
   const native = join(import.meta.dirname, '../../native')
-  const sources = [
-    join(import.meta.dirname, 'packing_test.cc'),
-    join(native, 'queue/packing.cc'),
-    join(native, 'queue/arena.cc'),
-  ]
+  const sources = [join(import.meta.dirname, 'packing_test.cc'), join(native, 'queue/packing.cc')]
   const flags = [
     `-I${native}`,
     '-std=c++17',
