@@ -23,7 +23,7 @@ const PARSERS = {
   requests: ['scan/requests.cc'],
   listed_entries: ['record/record.cc', 'record/digest.cc'],
   run: ['run/base/directory_reader.cc', 'base/statx.cc'],
-  stat_watch: ['syscalls/stat_watch.cc', 'base/statx.cc'],
+  stat_watch: ['base/statx.cc'],
 }
 const DECODERS = 'decoders'
 

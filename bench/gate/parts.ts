@@ -3,15 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
 const NATIVE = join(import.meta.dirname, '../../native')
-const SOURCES = [
-  'queue/packing',
-  'record/digest',
-  'record/digest_cache',
-  'record/record',
-  'record/record_queue',
-  'scan/requests',
-  'scan/walk_queue',
-]
+const SOURCES = ['queue/packing', 'record/digest', 'record/record', 'scan/requests', 'scan/walk_queue']
 
 /** The flags of native/binding.gyp. No lazy linking, whose cost would count for the first caller. */
 const FLAGS = [

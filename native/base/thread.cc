@@ -33,13 +33,17 @@ int StartThread(uv_thread_t* thread, void (*main)(void*), void* argument) {
   return error;
 }
 
-bool DetachThread(uv_thread_t thread) {
+int StartDetachedThread(void (*main)(void*), void* argument) {
+  uv_thread_t thread;
+  int error = StartThread(&thread, main, argument);
+  if (error < 0) return error;
   // Asked for by name, because linked on a newer system it is bound to GLIBC_2.34 as well, and libuv has its
-  // own only since 1.50 (node 20 brings 1.46).
+  // own only since 1.50 (node 20 brings 1.46). Where it is not to be had, the thread's stack stays until the
+  // process ends.
   uv_lib_t process;
   void* detach = nullptr;
-  bool found = uv_dlopen(nullptr, &process) == 0 && uv_dlsym(&process, "pthread_detach", &detach) == 0;
-  if (found) found = reinterpret_cast<int (*)(uv_thread_t)>(detach)(thread) == 0;
+  if (uv_dlopen(nullptr, &process) == 0 && uv_dlsym(&process, "pthread_detach", &detach) == 0)
+    reinterpret_cast<int (*)(uv_thread_t)>(detach)(thread);
   uv_dlclose(&process);
-  return found;
+  return 0;
 }

@@ -5,5 +5,5 @@
 // Starts a thread that handles no signals. 0 or -errno.
 int StartThread(uv_thread_t* thread, void (*main)(void*), void* argument);
 
-// Lets a thread of StartThread end by itself, unjoined. False where that is not to be had.
-bool DetachThread(uv_thread_t thread);
+// Likewise one that ends by itself, and is not joined.
+int StartDetachedThread(void (*main)(void*), void* argument);

@@ -71,10 +71,8 @@ void Record::Begin(const char* name) {
   facts = Statx();
   place = digest = Digest();
   is_known = false;
-  files_.blob.Clear();
-  files_.count = 0;
-  subdirectories_.blob.Clear();
-  subdirectories_.count = 0;
+  files_.Clear();
+  subdirectories_.Clear();
   bool ascii;
   name_bytes_ = CopyName(reinterpret_cast<uint8_t*>(name_), name, &ascii);
   name_[name_bytes_] = '\0';
@@ -155,10 +153,8 @@ void Record::MakeStub(const char* name, const Statx& of, const Device& root) {
 
 size_t Record::DropEntries() {
   error = -ENOMEM;
-  files_.blob.Clear();
-  files_.count = 0;
-  subdirectories_.blob.Clear();
-  subdirectories_.count = 0;
+  files_.Clear();
+  subdirectories_.Clear();
   Finish();
   return size_;
 }

@@ -82,6 +82,10 @@ class Record {
   struct Entries {
     Bytes blob;
     uint32_t count;
+    void Clear() {
+      blob.Clear();
+      count = 0;
+    }
   };
 
   bool IsReliable() const;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "base/bytes.h"
 
@@ -39,12 +40,11 @@ struct Call {
   static constexpr int64_t kLongestRead = 64 * 1024 * 1024;
 
   Call() = default;
-  ~Call();
+  ~Call() {
+    for (char* text : texts) free(text);
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-
-  // Returns true if the call has the texts that its kind reads.
-  bool HasWhatItNeeds() const;
 
   int number(int index) const { return static_cast<int>(numbers[index]); }
 
@@ -73,3 +73,7 @@ struct Call {
   // The bytes that were read.
   Bytes data;
 };
+
+// Makes the system call and leaves in it what came of it. Not kAwaitChange, which is the thread's own
+// (stat_watch.h).
+void Perform(Call* call);

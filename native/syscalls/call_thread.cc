@@ -3,67 +3,44 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
-
 #include "base/locked.h"
 #include "base/thread.h"
 #include "syscalls/stat_watch.h"
-#include "syscalls/syscall_exec.h"
 
 namespace {
 
 constexpr uint64_t kMillisecond = 1000 * 1000;
 
-void Drop(Call* list) {
-  while (list != nullptr) {
-    Call* next = list->next;
-    delete list;
-    list = next;
-  }
+void Drop(Fifo<Call>* calls) {
+  while (Call* call = calls->Take()) delete call;
 }
 
 }  // namespace
 
-CallThread::CallThread(uv_async_t* wake) : wake_(wake) {
-  // libuv's: a timed wait by the monotonic clock, without what glibc has only since 2.34.
-  uv_mutex_init(&lock_);
-  uv_cond_init(&changed_);
-}
-
 CallThread::~CallThread() {
-  Drop(waiting_);
-  Drop(done_);
-  uv_cond_destroy(&changed_);
-  uv_mutex_destroy(&lock_);
+  Drop(&waiting_);
+  Drop(&done_);
+  for (int fd : open_) close(fd);
 }
 
 int CallThread::Push(Call* call) {
   Locked locked(&lock_);
   if (!started_) {
-    references_.fetch_add(1);
-    uv_thread_t thread;
-    int error = StartThread(&thread, Main, this);
+    int error = StartDetachedThread(Main, Share());
     if (error < 0) {
-      references_.fetch_sub(1);
+      Release();
       return error;
     }
-    // If it cannot be detached, the thread's stack stays until the process ends.
-    DetachThread(thread);
     started_ = true;
   }
-  *waiting_end_ = call;
-  waiting_end_ = &call->next;
-  uv_cond_signal(&changed_);
+  waiting_.Push(call);
+  changed_.WakeOne();
   return 0;
 }
 
 Call* CallThread::Take() {
   Locked locked(&lock_);
-  Call* list = done_;
-  done_ = nullptr;
-  done_end_ = &done_;
-  return list;
+  return done_.TakeAll();
 }
 
 void CallThread::Abandon() {
@@ -71,7 +48,7 @@ void CallThread::Abandon() {
     Locked locked(&lock_);
     abandoned_ = true;
     wake_ = nullptr;
-    uv_cond_signal(&changed_);
+    changed_.WakeOne();
   }
   Release();
 }
@@ -94,30 +71,32 @@ void CallThread::Do(Call* call) {
     case Call::Kind::kAwaitChange:
       return AwaitChange(call);
     case Call::Kind::kClose:
-      call->result = descriptors_.Close(static_cast<int>(call->numbers[0]));
+      call->result = Close(call->number(0));
       return;
     default:
       Perform(call);
   }
-  if (call->gives_descriptor() && call->result >= 0) descriptors_.Add(static_cast<int>(call->result));
+  if (call->gives_descriptor() && call->result >= 0) open_.push_back(static_cast<int>(call->result));
+}
+
+// 0 or -errno; -EBADF for a descriptor that no call has opened.
+int CallThread::Close(int fd) {
+  // Backwards: the last opened is the first closed, most often.
+  for (size_t i = open_.size(); i-- > 0;) {
+    if (open_[i] != fd) continue;
+    open_[i] = open_.back();
+    open_.pop_back();
+    // close(2): never again on EINTR, the descriptor is free by then.
+    return close(fd) < 0 && errno != EINTR ? -errno : 0;
+  }
+  return -EBADF;
 }
 
 // Waits for one. Null when nobody wants anything any more.
 Call* CallThread::Next() {
   Locked locked(&lock_);
-  for (;;) {
-    Call* call = waiting_;
-    if (call == nullptr) {
-      if (abandoned_) return nullptr;
-      uv_cond_wait(&changed_, &lock_);
-      continue;
-    }
-    waiting_ = call->next;
-    if (waiting_ == nullptr) waiting_end_ = &waiting_;
-    call->next = nullptr;
-    if (!abandoned_) return call;
-    delete call;
-  }
+  while (waiting_.empty() && !abandoned_) changed_.Wait(&lock_);
+  return abandoned_ ? nullptr : waiting_.Take();
 }
 
 void CallThread::Done(Call* call) {
@@ -126,8 +105,7 @@ void CallThread::Done(Call* call) {
     delete call;
     return;
   }
-  *done_end_ = call;
-  done_end_ = &call->next;
+  done_.Push(call);
   uv_async_send(wake_);
 }
 
@@ -145,9 +123,7 @@ void CallThread::AwaitChange(Call* call) {
   uint64_t took = 0;
   while (call->result == -ETIMEDOUT && began < end) {
     // From the beginning of one look to that of the next.
-    uint64_t next = began + (pause > 2 * took ? pause : 2 * took);
-    uint64_t now = uv_hrtime();
-    if (!Pause(next > now ? next - now : 0)) {
+    if (!PauseUntil(began + (pause > 2 * took ? pause : 2 * took))) {
       call->result = -EINTR;
       break;
     }
@@ -162,17 +138,7 @@ void CallThread::AwaitChange(Call* call) {
 }
 
 // False if something else is wanted, or nothing any more.
-bool CallThread::Pause(uint64_t nanoseconds) {
+bool CallThread::PauseUntil(uint64_t moment) {
   Locked locked(&lock_);
-  const uint64_t end = uv_hrtime() + nanoseconds;
-  for (;;) {
-    if (waiting_ != nullptr || abandoned_) return false;
-    uint64_t now = uv_hrtime();
-    if (now >= end) return true;
-    uv_cond_timedwait(&changed_, &lock_, end - now);
-  }
-}
-
-void CallThread::Release() {
-  if (references_.fetch_sub(1) == 1) delete this;
+  return !changed_.WaitUntil(moment, &lock_, [&] { return !waiting_.empty() || abandoned_; });
 }

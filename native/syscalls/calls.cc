@@ -11,7 +11,6 @@ namespace {
 int CopyText(const Napi::Value& value, char** text, size_t* length) {
   if (value.IsNull() || value.IsUndefined()) return 0;
   const bool is_buffer = value.IsBuffer();
-  if (!is_buffer && !value.IsString()) return -EINVAL;
   size_t size = 0;
   if (is_buffer) {
     size = value.As<Napi::Buffer<char>>().Length();
@@ -31,6 +30,35 @@ int CopyText(const Napi::Value& value, char** text, size_t* length) {
   return 0;
 }
 
+bool IsReadable(int64_t bytes) {
+  return bytes >= 0 && bytes <= Call::kLongestRead;
+}
+
+// Returns true if the call has the texts that its kind reads, and asks for no more bytes than may be.
+bool HasWhatItNeeds(const Call& call) {
+  switch (call.kind) {
+    case Call::Kind::kClose:
+    case Call::Kind::kFileSystem:
+    case Call::Kind::kNames:
+    case Call::Kind::kChangeMode:
+    case Call::Kind::kChangeOwner:
+    case Call::Kind::kSync:
+    case Call::Kind::kLock:
+    case Call::Kind::kCopyTimes:
+      return true;
+    case Call::Kind::kRead:
+      return IsReadable(call.numbers[1]);
+    case Call::Kind::kOpenRegular:
+      return call.texts[0] != nullptr && IsReadable(call.numbers[1]);
+    case Call::Kind::kSymlink:
+    case Call::Kind::kLink:
+    case Call::Kind::kRename:
+      return call.texts[0] != nullptr && call.texts[1] != nullptr;
+    default:
+      return call.texts[0] != nullptr;
+  }
+}
+
 // From (id, kind, number, number, number, text, text). 0 or -errno.
 int ReadCall(const Napi::CallbackInfo& info, Call* call) {
   constexpr size_t kNumbers = 3;
@@ -45,7 +73,7 @@ int ReadCall(const Napi::CallbackInfo& info, Call* call) {
     int error = CopyText(info[2 + kNumbers + i], &call->texts[i], &call->lengths[i]);
     if (error < 0) return error;
   }
-  return call->HasWhatItNeeds() ? 0 : -EINVAL;
+  return HasWhatItNeeds(*call) ? 0 : -EINVAL;
 }
 
 }  // namespace
@@ -80,7 +108,7 @@ void CallDelivery::Deliver() {
   }
 }
 
-// Plain N-API, for its statuses: see callback.cc.
+// Plain N-API, for its statuses: see callback.h.
 void CallDelivery::Tell(const Call& call) {
   Napi::HandleScope scope(env());
   napi_value arguments[3];
@@ -102,19 +130,12 @@ void CallDelivery::End() {
 Napi::Function Calls::Define(Napi::Env env) {
   return DefineClass(env, "Calls",
                      {
-                         InstanceMethod<&Calls::Open>("open"),
+                         InstanceMethod("open", &Calls::Open),
                          InstanceMethod<&Calls::Push>("push"),
                          InstanceMethod("ref", &Calls::Ref),
                          InstanceMethod("unref", &Calls::Unref),
                          InstanceMethod("close", &Calls::Close),
                      });
-}
-
-Napi::Value Calls::Open(const Napi::CallbackInfo& info) {
-  int error = -EINVAL;
-  if (handle_ == nullptr && info[0].IsFunction())
-    error = OpenHandle(new CallDelivery(info.Env(), info[0].As<Napi::Function>()));
-  return Napi::Number::New(info.Env(), error);
 }
 
 Napi::Value Calls::Push(const Napi::CallbackInfo& info) {

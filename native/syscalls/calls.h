@@ -39,6 +39,5 @@ class Calls : public LoopObject<Calls, CallDelivery> {
   explicit Calls(const Napi::CallbackInfo& info) : LoopObject(info) {}
 
  private:
-  Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
 };

@@ -14,21 +14,16 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 
-// fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
-int Duplicate(int fd) {
-  long copy = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-  return copy < 0 ? -errno : static_cast<int>(copy);
-}
-
 }  // namespace
 
 int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat) {
   int error = requests_.Parse(requests, bytes);
   if (error < 0) return error;
   if (queue >= 0) {
-    // A descriptor of its own: the number may be another file's by the time the watches are added.
-    queue_.reset(Duplicate(queue));
-    if (!queue_.is_open()) return queue_.get();
+    // A descriptor of its own: the number may be another file's by the time the watches are added. fcntl(2)
+    // itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
+    queue_.reset(static_cast<int>(syscall(SYS_fcntl, queue, F_DUPFD_CLOEXEC, 0)));
+    if (!queue_.is_open()) return -errno;
   }
   stat_only_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
   if (stat_only_ == nullptr) return -ENOMEM;
@@ -40,8 +35,7 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
 }
 
 int Walk::StartOne() {
-  references_.fetch_add(1);
-  int error = threads_->Run(Main, this);
+  int error = threads_->Run(Main, Share());
   if (error < 0) Release();
   return error;
 }
@@ -93,18 +87,12 @@ bool Walk::Rest() {
   repeat_.first = 2 * repeat_.first < repeat_.most ? 2 * repeat_.first : repeat_.most;
   // The findings are now the known digests: one of the two sets is enough meanwhile.
   memory_->Begin();
-  WaitUntil(now + (rest > took ? rest : took));
-  if (cancelled_.load(std::memory_order_relaxed)) return false;
+  uint64_t next = now + (rest > took ? rest : took);
+  if (changed_.WaitUntil(next, &lock_, [&] { return cancelled_.load(std::memory_order_relaxed); }))
+    return false;
   Begin();
   busy_--;
   return true;
-}
-
-// Under the lock. Or until the walk is cancelled.
-void Walk::WaitUntil(uint64_t moment) {
-  for (uint64_t now = uv_hrtime(); now < moment && !cancelled_.load(std::memory_order_relaxed);
-       now = uv_hrtime())
-    uv_cond_timedwait(&changed_, &lock_, moment - now);
 }
 
 // Hands in what a visit found and takes the next job, under one lock.
@@ -185,12 +173,12 @@ void Walk::Append(Record* record, uint32_t id) {
 
 // Under the lock, which it gives up while it waits.
 Walk::Turn Walk::NextTurn(Job* job) {
-  for (;; waiting_++, uv_cond_wait(&changed_, &lock_), waiting_--) {
+  for (;; waiting_++, changed_.Wait(&lock_), waiting_--) {
     if (over_) return Turn::kLeave;
     bool cancelled = cancelled_.load(std::memory_order_relaxed);
     if (!cancelled && !output_.full() && walk_queue_.Take(job)) {
       busy_++;
-      if (waiting_ > 0 && walk_queue_.size() > 0) uv_cond_signal(&changed_);
+      if (waiting_ > 0 && walk_queue_.size() > 0) changed_.WakeOne();
       return Turn::kVisit;
     }
     if (busy_ == 0 && (cancelled || walk_queue_.size() == 0)) {
@@ -215,18 +203,18 @@ void Walk::End() {
   over_ = true;
   output_.Flush();
   Wake();
-  uv_cond_broadcast(&changed_);
+  changed_.WakeAll();
 }
 
 void Walk::Wake() {
   if (wake_ != nullptr) uv_async_send(wake_);
-  uv_cond_signal(&told_);
+  told_.WakeOne();
 }
 
 void Walk::Cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
   Locked locked(&lock_);
-  uv_cond_broadcast(&changed_);
+  changed_.WakeAll();
 }
 
 Block* Walk::Take(bool* over) {
@@ -234,7 +222,7 @@ Block* Walk::Take(bool* over) {
   bool was_full = output_.full();
   Block* block = output_.Take();
   *over = over_ && output_.empty();
-  if (was_full && !output_.full()) uv_cond_broadcast(&changed_);
+  if (was_full && !output_.full()) changed_.WakeAll();
   return block;
 }
 
@@ -245,12 +233,7 @@ void Walk::GiveBack(Block* block) {
 
 bool Walk::AwaitUntil(uint64_t moment) {
   Locked locked(&lock_);
-  while (output_.empty() && !over_) {
-    uint64_t now = uv_hrtime();
-    if (now >= moment) return false;
-    uv_cond_timedwait(&told_, &lock_, moment - now);
-  }
-  return true;
+  return told_.WaitUntil(moment, &lock_, [&] { return !output_.empty() || over_; });
 }
 
 void Walk::Abandon() {
@@ -262,15 +245,8 @@ void Walk::Abandon() {
   Release();
 }
 
-void Walk::Release() {
-  if (references_.fetch_sub(1) == 1) delete this;
-}
-
 Walk::~Walk() {
-  uv_cond_destroy(&changed_);
-  uv_cond_destroy(&told_);
-  pthread_mutex_destroy(&lock_);
   memory_->Release();
-  threads_->Drop();
+  threads_->Release();
   free(stat_only_);
 }

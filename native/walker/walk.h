@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "base/condition.h"
+#include "base/shared.h"
 #include "base/unique_fd.h"
 #include "record/digest_cache.h"
 #include "record/record_queue.h"
@@ -19,7 +21,7 @@
 //
 // Belongs to its threads and to the loop together, and goes with the last of them: a thread that a dead mount
 // holds in a system call, which not even SIGKILL ends, is waited for by nobody.
-class Walk {
+class Walk : public Shared<Walk> {
  public:
   // A walk that is made again and again until there is something to tell: the loop sleeps meanwhile.
   struct Repeat {
@@ -32,15 +34,7 @@ class Walk {
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
   // something to be taken. `memory`: of the walks with kCompare. It and the threads are the caller's as well.
   Walk(uv_async_t* wake, DigestCache* memory, WalkThreads* threads)
-      : threads_(threads->Share()), memory_(memory->Share()), wake_(wake) {
-    pthread_mutex_init(&lock_, nullptr);
-    // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
-    // a newer system.
-    uv_cond_init(&changed_);
-    uv_cond_init(&told_);
-  }
-  Walk(const Walk&) = delete;
-  Walk& operator=(const Walk&) = delete;
+      : threads_(threads->Share()), memory_(memory->Share()), wake_(wake) {}
 
   // Starts it: 0 or -errno. `queue` is an inotify fd, which may be closed meanwhile, or -1.
   int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat);
@@ -60,6 +54,7 @@ class Walk {
   void Abandon();
 
  private:
+  friend Shared<Walk>;
   ~Walk();
 
   static constexpr int kMostThreads = 2;
@@ -77,11 +72,9 @@ class Walk {
   Turn NextTurn(Job* job);
   void Begin();
   bool Rest();
-  void WaitUntil(uint64_t moment);
   void End();
   int StartOne();
   void Wake();
-  void Release();
 
   Requests requests_;
   UniqueFd queue_;
@@ -89,13 +82,12 @@ class Walk {
   WalkThreads* threads_;
   DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
-  std::atomic<int> references_{1};
 
-  pthread_mutex_t lock_;
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   // Work has come, or room for more output, or the end.
-  uv_cond_t changed_;
+  Condition changed_;
   // The same for the loop, if it waits: whatever it took for itself of the other a thread would miss.
-  uv_cond_t told_;
+  Condition told_;
   // All from here on under the lock.
   WalkQueue walk_queue_;
   DigestCache* memory_;

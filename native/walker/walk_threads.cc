@@ -9,21 +9,16 @@ int WalkThreads::Run(void (*task)(void*), void* argument) {
     if (waiting_ > 0) {
       waiting_--;
       tasks_[task_count_++] = {task, argument};
-      uv_cond_signal(&changed_);
+      changed_.WakeOne();
       return 0;
     }
   }
   auto* first = new First{Share(), {task, argument}};
-  uv_thread_t thread;
-  int error = StartThread(&thread, Main, first);
-  if (error < 0) {
-    Drop();
-    delete first;
-    return error;
-  }
-  // If it cannot be detached, the thread's stack stays until the process ends.
-  DetachThread(thread);
-  return 0;
+  int error = StartDetachedThread(Main, first);
+  if (error == 0) return 0;
+  Release();
+  delete first;
+  return error;
 }
 
 void WalkThreads::Main(void* argument) {
@@ -32,7 +27,7 @@ void WalkThreads::Main(void* argument) {
   delete first;
   do task.run(task.argument);
   while (threads->Next(&task));
-  threads->Drop();
+  threads->Release();
 }
 
 // Waits for it. False: there is none, and the thread is to end.
@@ -40,13 +35,11 @@ bool WalkThreads::Next(Task* task) {
   Locked locked(&lock_);
   if (walkers_ == 0 || waiting_ + task_count_ >= kMostWaiting) return false;
   waiting_++;
-  uint64_t deadline = uv_hrtime() + kPatienceNs;
-  for (uint64_t now = uv_hrtime(); task_count_ == 0; now = uv_hrtime()) {
-    if (walkers_ == 0 || now >= deadline) {
-      waiting_--;
-      return false;
-    }
-    uv_cond_timedwait(&changed_, &lock_, deadline - now);
+  changed_.WaitUntil(uv_hrtime() + kPatienceNs, &lock_, [&] { return task_count_ > 0 || walkers_ == 0; });
+  // Who gives a task has counted this thread out.
+  if (task_count_ == 0) {
+    waiting_--;
+    return false;
   }
   *task = tasks_[--task_count_];
   return true;
@@ -59,10 +52,5 @@ void WalkThreads::Enter() {
 
 void WalkThreads::Leave() {
   Locked locked(&lock_);
-  if (--walkers_ == 0) uv_cond_broadcast(&changed_);
-}
-
-WalkThreads::~WalkThreads() {
-  uv_cond_destroy(&changed_);
-  pthread_mutex_destroy(&lock_);
+  if (--walkers_ == 0) changed_.WakeAll();
 }

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <pthread.h>
-#include <uv.h>
 
-#include <atomic>
 #include <cstddef>
+
+#include "base/condition.h"
+#include "base/shared.h"
 
 // The threads of the walks of all walkers of one environment. A thread that has nothing more to do waits a
 // moment for the next walk: during a burst of events there are hundreds a second, and where hundreds of
@@ -12,23 +13,8 @@
 // more than all else that it does to begin a walk. No walk waits for another: a dead mount may hold a thread.
 //
 // Belongs to the environment, to the walkers, to their walks and to these threads: see Walk.
-class WalkThreads {
+class WalkThreads : public Shared<WalkThreads> {
  public:
-  WalkThreads() {
-    pthread_mutex_init(&lock_, nullptr);
-    uv_cond_init(&changed_);
-  }
-  WalkThreads(const WalkThreads&) = delete;
-  WalkThreads& operator=(const WalkThreads&) = delete;
-
-  WalkThreads* Share() {
-    references_.fetch_add(1);
-    return this;
-  }
-  void Drop() {
-    if (references_.fetch_sub(1) == 1) delete this;
-  }
-
   // Has a thread call it, one that waits or another. 0 or -errno.
   int Run(void (*task)(void*), void* argument);
 
@@ -50,13 +36,11 @@ class WalkThreads {
   static constexpr size_t kMostWaiting = 2;
   static constexpr uint64_t kPatienceNs = 1000000000;
 
-  ~WalkThreads();
   static void Main(void* first);
   bool Next(Task* task);
 
-  std::atomic<int> references_{1};
-  pthread_mutex_t lock_;
-  uv_cond_t changed_;
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  Condition changed_;
   // All from here on under the lock.
   Task tasks_[kMostWaiting];
   size_t task_count_ = 0;

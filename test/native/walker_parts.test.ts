@@ -38,7 +38,7 @@ beforeAll(() => {
   return () => rmSync(objects, { recursive: true })
 })
 
-const RECORDING = ['record/digest', 'record/record', 'record/record_queue']
+const RECORDING = ['record/digest', 'record/record']
 const OLD_KERNEL = '-Wl,--wrap=syscall'
 const SERVERS = `${OLD_KERNEL},--wrap=fstatfs,--wrap=linkat`
 

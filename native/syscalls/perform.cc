@@ -1,7 +1,6 @@
-#include "syscalls/syscall_exec.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,11 +10,13 @@
 
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/fd_path.h"
+#include "base/listed_entries.h"
 #include "base/retry.h"
 #include "base/statx.h"
 #include "base/unique_fd.h"
-#include "syscalls/syscall_result.h"
+#include "syscalls/call.h"
 
 namespace {
 
@@ -52,7 +53,7 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   int error = StatAt(inode.get(), "", &facts);
   if (error < 0) return error;
   // Which open(2) itself never says.
-  if ((facts.mode & S_IFMT) != S_IFREG) return -EPROTOTYPE;
+  if (!facts.is_file()) return -EPROTOTYPE;
   // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
   int64_t fd = Retry([&] { return open(PathOf(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
   // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
@@ -91,6 +92,105 @@ int64_t FileSystemOf(int fd) {
   struct statfs found;
   int64_t error = Retry([&] { return fstatfs(fd, &found); });
   return error < 0 ? error : static_cast<uint32_t>(found.f_type);
+}
+
+constexpr size_t kPackedStat = 11 * sizeof(uint64_t);
+
+// As FileStat in src/mounts/syscalls/file_stat.ts reads it. 0 or -errno.
+int Append(const Statx& facts, Bytes* data) {
+  const uint64_t fields[] = {
+      facts.ino,   facts.mode,
+      facts.uid,   facts.gid,
+      facts.size,  facts.mtime,
+      facts.ctime, facts.nlink,
+      facts.mount, static_cast<uint64_t>(facts.device.major) << 32 | facts.device.minor,
+      facts.btime};
+  static_assert(sizeof fields == kPackedStat);
+  return data->Append(fields, sizeof fields) ? 0 : -ENOMEM;
+}
+
+// The number of bytes, or -errno.
+int64_t AppendText(Bytes* data, int directory, const char* name) {
+  uint8_t* room = data->Room(PATH_MAX);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return readlinkat(directory, name, reinterpret_cast<char*>(room), PATH_MAX); });
+  if (bytes > 0) data->Add(static_cast<size_t>(bytes));
+  return bytes;
+}
+
+// Appends the stat of an opened file, which most callers look at next: one turn to JavaScript and back for
+// both. Closes the descriptor, `fd`, if there is no stat to be had.
+int64_t WithStat(Call* call, int64_t fd) {
+  UniqueFd opened(static_cast<int>(fd));
+  if (!opened.is_open()) return fd;
+  Statx facts;
+  int error = StatAt(opened.get(), "", &facts, true);
+  if (error == 0) error = Append(facts, &call->data);
+  return error < 0 ? error : opened.release();
+}
+
+// Appends likewise the first bytes of a file opened to be read, and before them a stat from after the read.
+int64_t WithContent(Call* call, int64_t fd) {
+  const auto most = static_cast<size_t>(call->numbers[1]);
+  UniqueFd opened(static_cast<int>(WithStat(call, fd)));
+  if (!opened.is_open() || most == 0) return opened.release();
+  uint8_t* room = call->data.Room(kPackedStat + most);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return read(opened.get(), room + kPackedStat, most); });
+  if (bytes < 0) return bytes;
+  Statx after;
+  int error = StatAt(opened.get(), "", &after, true);
+  if (error == 0) error = Append(after, &call->data);
+  if (error < 0) return error;
+  call->data.Add(static_cast<size_t>(bytes));
+  return opened.release();
+}
+
+// Appends an entry's stat, and behind it the text of a symlink.
+int64_t StatOrLinkInto(Call* call, int directory, const char* name) {
+  Statx facts;
+  int error = StatAt(directory, name, &facts, true);
+  UniqueFd link;
+  // Another may have the name by now: stat and text are to be of one link.
+  if (error == 0 && facts.is_symlink() && *name != '\0') {
+    link.reset(OpenAt(directory, name, O_PATH | O_NOFOLLOW));
+    if (!link.is_open()) return link.get();
+    directory = link.get();
+    error = StatAt(directory, "", &facts, true);
+  }
+  if (error == 0) error = Append(facts, &call->data);
+  if (error < 0 || !facts.is_symlink()) return error;
+  int64_t bytes = AppendText(&call->data, directory, "");
+  return bytes < 0 ? bytes : 0;
+}
+
+int64_t ReadlinkInto(Call* call) {
+  int64_t bytes = AppendText(&call->data, call->number(0), call->texts[0]);
+  return bytes == PATH_MAX ? -ENAMETOOLONG : bytes;
+}
+
+// Appends the names, each with its zero, and returns their number: at most so many.
+int64_t NamesInto(Call* call) {
+  // Anew, for an offset of its own.
+  UniqueFd directory(OpenToList(call->number(0), call->numbers[2] != 0, OpenAt));
+  if (!directory.is_open()) return directory.get();
+  alignas(ListedEntry) char room[32 * 1024];
+  int64_t count = 0;
+  int64_t ended = ForEachEntry(directory.get(), room, sizeof room, [&](const ListedEntry& entry) {
+    if (count == call->numbers[1]) return 1;
+    count++;
+    return call->data.Append(entry.name, strlen(entry.name) + 1) ? 0 : -ENOMEM;
+  });
+  return ended < 0 ? ended : count;
+}
+
+int64_t ReadInto(Call* call) {
+  const auto most = static_cast<size_t>(call->numbers[1]);
+  uint8_t* room = call->data.Room(most);
+  if (room == nullptr) return -ENOMEM;
+  int64_t bytes = Retry([&] { return read(call->number(0), room, most); });
+  if (bytes > 0) call->data.Add(static_cast<size_t>(bytes));
+  return bytes;
 }
 
 }  // namespace
