@@ -10,7 +10,6 @@
         'addon.cc',
         'base/statx.cc',
         'base/thread.cc',
-        'functions.cc',
         'loop/loop_handle.cc',
         'loop/mount_table.cc',
         'queue/event_queue.cc',
