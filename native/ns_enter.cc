@@ -109,12 +109,6 @@ bool Configure(int filesystem, const char* key, const char* value) {
   return syscall(kFsconfig, filesystem, kSetString, key, value, 0) == 0;
 }
 
-// statx(2), which is older than fsopen(2).
-bool Ask(int directory, struct statx* facts) {
-  constexpr unsigned kMask = STATX_MODE | STATX_UID | STATX_GID;
-  return syscall(SYS_statx, directory, "", AT_EMPTY_PATH, kMask, facts) == 0;
-}
-
 // Sets the owner and mode of the tmpfs's root to what `covered` has.
 bool Resemble(int filesystem, const struct statx& covered, const Ids& ids) {
   // An owner that a user namespace does not know is shown as the overflow id, and cannot be given to
@@ -168,8 +162,11 @@ int OpenResolved(int beneath, const char* path) {
 bool Cover(const char* directory, const char* size, const Ids& ids, UniqueFd* root) {
   UniqueFd all(OpenDirectory(AT_FDCWD, "/"));
   UniqueFd held(OpenResolved(all.get(), directory));
+  constexpr unsigned kMask = STATX_MODE | STATX_UID | STATX_GID;
   struct statx covered;
-  if (!held.is_open() || !Ask(held.get(), &covered)) return Failed("open");
+  // statx(2) is older than fsopen(2).
+  if (!held.is_open() || syscall(SYS_statx, held.get(), "", AT_EMPTY_PATH, kMask, &covered) != 0)
+    return Failed("open");
   UniqueFd filesystem(static_cast<int>(syscall(kFsopen, "tmpfs", kFsopenCloexec)));
   if (!filesystem.is_open()) return Failed("fsopen");
   if (!Configure(filesystem.get(), "size", size)) return Failed("fsconfig");
@@ -188,7 +185,7 @@ int main(int argc, char** argv) {
   if (argc < 5) {
     constexpr char kUsage[] =
         "inotify_bridge_enter: started by 'inotify-bridge mirror --in-place', and of no use otherwise\n";
-    if (syscall(SYS_write, STDERR_FILENO, kUsage, strlen(kUsage)) < 0) return 2;
+    syscall(SYS_write, STDERR_FILENO, kUsage, strlen(kUsage));
     return 2;
   }
   // The command must not have it: its end tells that the command has started.

@@ -15,20 +15,6 @@ namespace {
 // There is one thread.
 int last_error;
 
-template <typename Word>
-long AsLong(Word word) {
-  return (long)word;  // Whatever it is, a pointer too.
-}
-
-template <typename... Words>
-long Call(long number, Words... words) {
-  const long all[6] = {AsLong(words)...};
-  const long result = Trap(number, all[0], all[1], all[2], all[3], all[4], all[5]);
-  if (result >= 0 || result < -4095) return result;
-  last_error = static_cast<int>(-result);
-  return -1;
-}
-
 }  // namespace
 
 extern "C" {
@@ -44,31 +30,34 @@ long syscall(long number, ...) {
   long all[6];
   for (long& word : all) word = va_arg(words, long);
   va_end(words);
-  return Call(number, all[0], all[1], all[2], all[3], all[4], all[5]);
+  const long result = Trap(number, all[0], all[1], all[2], all[3], all[4], all[5]);
+  if (result >= 0 || result < -4095) return result;
+  last_error = static_cast<int>(-result);
+  return -1;
 }
 
 // Nothing here makes a file, so there is no mode.
 int openat(int directory, const char* path, int flags, ...) {
-  return static_cast<int>(Call(SYS_openat, directory, path, flags));
+  return static_cast<int>(syscall(SYS_openat, directory, path, flags));
 }
 
 int linkat(int directory, const char* path, int other, const char* name, int flags) {
-  return static_cast<int>(Call(SYS_linkat, directory, path, other, name, flags));
+  return static_cast<int>(syscall(SYS_linkat, directory, path, other, name, flags));
 }
 int fstatfs(int fd, struct statfs* found) {
-  return static_cast<int>(Call(SYS_fstatfs, fd, found));
+  return static_cast<int>(syscall(SYS_fstatfs, fd, found));
 }
 int close(int fd) {
-  return static_cast<int>(Call(SYS_close, fd));
+  return static_cast<int>(syscall(SYS_close, fd));
 }
 ssize_t read(int fd, void* bytes, size_t length) {
-  return Call(SYS_read, fd, bytes, length);
+  return syscall(SYS_read, fd, bytes, length);
 }
 uid_t geteuid() {
-  return static_cast<uid_t>(Call(SYS_geteuid));
+  return static_cast<uid_t>(syscall(SYS_geteuid));
 }
 gid_t getegid() {
-  return static_cast<gid_t>(Call(SYS_getegid));
+  return static_cast<gid_t>(syscall(SYS_getegid));
 }
 
 }  // extern "C"
