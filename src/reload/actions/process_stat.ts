@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { InotifyError } from '../../errors.ts'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
 
 /** A process as /proc/PID/stat has it. The kernel reuses a pid, but not with the same start. */
 export interface Process {
@@ -37,8 +36,9 @@ export function procFile(pid: number, name: 'stat' | 'status'): string | undefin
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1')
   } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined
-    throw ['EPERM', 'EACCES'].includes(codeOf(error)) ? hidden(pid) : error
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['ENOENT', 'ESRCH'].includes(code)) return undefined
+    throw ['EPERM', 'EACCES'].includes(code) ? hidden(pid) : error
   }
 }
 
@@ -47,7 +47,7 @@ export function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch (error) {
-    return codeOf(error) !== 'ESRCH'
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 
