@@ -22,16 +22,50 @@ export function ignoresOf(ignore: Given | undefined): Ignores | undefined {
   if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, FORMS)
   const rules = ignore.map(ruleOf)
   return {
-    isByRoot: ignore.some((rule) => rule instanceof RegExp || !isAbsolute(rule)),
-    has: (path, relative) => rules.some((isIgnored) => isIgnored(path, relative)),
+    isByRoot: rules.some(({ isRelative }) => isRelative),
+    has: (path, relative) => {
+      const last = rules.findLast(({ matches }) => matches(path, relative))
+      return last !== undefined && !last.isNegated
+    },
   }
 }
 
-function ruleOf(rule: string | RegExp): (path: string, relative: string) => boolean {
+/** Returns the rules of the option `only`; undefined: all is reported. Symlinks that are followed may be directories. Throws TypeError. */
+export function othersThan(only: string[] | undefined, followsLinks: boolean): Ignores | undefined {
+  if (only === undefined) return undefined
+  const named = Array.isArray(only) && only.length > 0 ? ignoresOf(only) : undefined
+  if (named === undefined) throw invalidArgument('options.only', only, 'an array of globs, with one or more')
+  return {
+    isByRoot: named.isByRoot,
+    has: (path, relative, kind) =>
+      kind !== 'directory' && !(followsLinks && kind === 'symlink') && !named.has(path, relative, kind),
+  }
+}
+
+/** Returns rules that ignore all that one of these ignores; undefined: nothing is ignored. */
+export function allOf(...some: Array<Ignores | undefined>): Ignores | undefined {
+  const all = some.filter((each) => each !== undefined)
+  if (all.length < 2) return all[0]
+  return {
+    isByRoot: all.some(({ isByRoot }) => isByRoot),
+    has: (path, relative, kind) => all.some((each) => each.has(path, relative, kind)),
+  }
+}
+
+interface Rule {
+  /** True: a path that matches is not ignored. */
+  readonly isNegated: boolean
+  readonly isRelative: boolean
+  matches(path: string, relative: string): boolean
+}
+
+function ruleOf(rule: string | RegExp): Rule {
   // search, not test: a pattern with the g flag must not remember where it was.
-  if (rule instanceof RegExp) return (_, relative) => relative.search(rule) >= 0
+  if (rule instanceof RegExp)
+    return { isNegated: false, isRelative: true, matches: (_, relative) => relative.search(rule) >= 0 }
   if (typeof rule !== 'string' || rule === '') throw invalidArgument('options.ignore', rule, FORMS)
-  const named = normalize(rule).replace(/(?<=.)\/$/, '')
+  const isNegated = /^!(?!\()/.test(rule)
+  const named = normalize(isNegated ? rule.slice(1) : rule).replace(/(?<=.)\/$/, '')
   if (/^\.\.?(\/|$)/.test(named))
     throw invalidArgument(
       'options.ignore',
@@ -41,7 +75,8 @@ function ruleOf(rule: string | RegExp): (path: string, relative: string) => bool
   const below = named === '/' ? '/' : `${named}/`
   const glob = isGlob(named) ? globPattern(named) : undefined
   const isNamed = (path: string) => path === named || path.startsWith(below) || glob?.test(path) === true
-  return isAbsolute(named) ? isNamed : (_, relative) => isNamed(relative)
+  const isRelative = !isAbsolute(named)
+  return { isNegated, isRelative, matches: (path, relative) => isNamed(isRelative ? relative : path) }
 }
 
 // Turns a throw of the caller's predicate into an uncaught exception, as a listener's is: telling goes on.

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
-import { type Ignores, ignoresOf } from './ignores.ts'
+import { type Ignores, ignoresOf, othersThan } from './ignores.ts'
 import type { Kind } from './report/change.ts'
 
 /** Options of {@link watch}. */
@@ -46,9 +46,17 @@ export interface WatchOptions {
   followRoots?: boolean
   /**
    * Paths that are not reported, nor what lies below them. Strings are globs of the path from its root on: 'build' is the one in the root, and at any depth with two stars and a slash before it.
-   * Absolute strings are globs of the absolute path. RegExps are searched for in the path from its root on. A function is given the absolute path.
+   * With `!` before it, a later string takes back what an earlier one ignores, but for what lies in an ignored directory. Absolute strings are globs of the absolute path. RegExps are searched for in the path from its root on. A function is given the absolute path.
    */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
+  /** Report no other files than those that one of these globs names, of the path from the root on or absolute. Directories are reported, and gone into, in any case. */
+  only?: string[]
+  /**
+   * Ignore what git does not list as untracked: by each .gitignore, from the repository's directory down, by its info/exclude, and by the user's core.excludesFile. Changes of the rules are applied. A file that is tracked
+   * though a rule names it is ignored; a .gitignore never is. Changes are told from `ready` on. More: docs/semantics.md, S105.
+   * @default false
+   */
+  gitignore?: boolean
   /**
    * ms. A 'modify' is reported when there has been none of its path for so long; 0: each one, at once. Without it a save is one change, reported when the writer closes the file, or after 50 ms: a 'modify',
    * or the 'create' of a new file. With a number only a 'modify' waits: a new file is a 'create' at once, and a 'modify' when it has been quiet. sync() does not wait.
@@ -75,8 +83,11 @@ export interface Settings {
   expand: boolean
   followSymlinks: boolean
   followRoots: boolean
-  /** undefined: nothing is ignored. */
+  /** By `ignore`; undefined: nothing. */
   ignores: Ignores | undefined
+  /** By `only`; undefined: nothing. */
+  others: Ignores | undefined
+  gitignore: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
   /** Polls compare the contents of files as well. */
@@ -104,7 +115,7 @@ export function filePath(name: string, path: string): string {
 
 const KNOWN = [
   ...['recursive', 'depth', 'backend', 'interval', 'initial', 'since', 'expand', 'followSymlinks'],
-  ...['followRoots', 'ignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
+  ...['followRoots', 'ignore', 'only', 'gitignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
 ]
 
 /** Options of other watchers, and the options that do the same here. */
@@ -128,7 +139,15 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const interval = pollInterval(options.interval, environment)
   const { recursive = false, initial = false, settle, followSymlinks = false, followRoots = true } = options
   const { depth = Number.POSITIVE_INFINITY, expand = false } = options
-  const { hash = false, signal, persistent = true, ignore, encoding = 'utf8', since } = options
+  const {
+    hash = false,
+    signal,
+    persistent = true,
+    ignore,
+    gitignore = false,
+    encoding = 'utf8',
+    since,
+  } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
@@ -144,6 +163,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followSymlinks,
     followRoots,
     hash,
+    gitignore,
     persistent,
   })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
@@ -158,7 +178,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (settle !== undefined && !(typeof settle === 'number' && settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
   }
-  const ignores = ignoresOf(ignore)
   return {
     backend,
     interval,
@@ -169,7 +188,9 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     since: since === undefined ? undefined : filePath('options.since', since),
     followSymlinks,
     followRoots,
-    ignores,
+    ignores: ignoresOf(ignore),
+    others: othersThan(options.only, followSymlinks),
+    gitignore,
     settle,
     hash,
     encoding,

@@ -2,9 +2,11 @@ import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import { type InspectOptions, inspect } from 'node:util'
 import { LONGEST_TIMER } from '../interval.ts'
+import { loadPart } from '../load_part.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
-import { type Ignores, ignoresOf } from './ignores.ts'
+import type { GitRules } from './gitignore/git_rules.ts'
+import { allOf, type Ignores, ignoresOf } from './ignores.ts'
 import { filePath, rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import type { Coverage } from './report/coverage.ts'
@@ -58,7 +60,12 @@ export class Watcher<Path extends string | Buffer = string>
   readonly #subscribers = new Subscribers<Change<Path>>(() => this.#onLeft())
   readonly #signal: AbortSignal | undefined
   readonly #encodePath: (path: string) => Path
+  // By the option `ignore`, and by setIgnore() after that; and by other options.
   #ignores: Ignores | undefined
+  readonly #others: Ignores | undefined
+  #git: GitRules | undefined
+  // Of the files with rules for git that lie outside of the roots.
+  readonly #elsewhere: Watcher | undefined
   #warns = false
   // The only handle that keeps the process alive, but for a walk while it lasts.
   readonly #stay: NodeJS.Timeout
@@ -76,11 +83,20 @@ export class Watcher<Path extends string | Buffer = string>
     const settings = settingsOf(options)
     const listener = this.#listener()
     const open = (openEngine: OpenEngine) => {
-      if (this.#open) this.#engine = openEngine(settings, system, listener)
+      if (this.#open)
+        this.#engine = openEngine({ ...settings, ignores: this.#allIgnores() }, system, listener)
     }
+    this.#ignores = settings.ignores
+    this.#others = settings.others
+    const { backend, interval } = options
+    if (settings.gitignore)
+      this.#elsewhere = new Watcher([], {
+        ...(backend && { backend }),
+        ...(interval && { interval }),
+        persistent: false,
+      })
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
-    this.#ignores = settings.ignores
     this.#signal = settings.signal
     // Within the call, as the caller may close the watcher within the same turn.
     this.#signal?.addEventListener('abort', this.#abort, { once: true })
@@ -98,7 +114,8 @@ export class Watcher<Path extends string | Buffer = string>
    * @internal
    */
   [lookNow](paths: string | string[], patience: number): unknown {
-    if (this.#signal?.aborted) return undefined
+    // The rules of git are still to be loaded.
+    if (this.#signal?.aborted || this.#elsewhere !== undefined) return undefined
     return this.#engine?.rootSet.lookNow(rootPaths(paths), patience)
   }
 
@@ -109,7 +126,7 @@ export class Watcher<Path extends string | Buffer = string>
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
-    await this.#running.rootSet.add(absolute)
+    await Promise.all([this.#running.rootSet.add(absolute), this.#git?.watchAbove([absolute])])
     this.#warnOf([absolute])
   }
 
@@ -122,6 +139,7 @@ export class Watcher<Path extends string | Buffer = string>
     // As add() does: calls reach the engine in the order in which they were made.
     await this.ready
     await this.#running.rootSet.remove(absolute)
+    await this.#git?.leave(absolute, this.#running.roots)
   }
 
   /**
@@ -130,7 +148,10 @@ export class Watcher<Path extends string | Buffer = string>
    */
   async sync(): Promise<void> {
     await this.ready
-    await this.#subscribers.hurry(() => this.#running.sync())
+    await this.#subscribers.hurry(async () => {
+      await this.#running.sync()
+      await this.#git?.settled()
+    })
   }
 
   /**
@@ -142,8 +163,8 @@ export class Watcher<Path extends string | Buffer = string>
   async setIgnore(ignore: WatchOptions['ignore']): Promise<void> {
     const ignores = ignoresOf(ignore)
     await this.ready
-    await this.#running.setIgnores(ignores)
     this.#ignores = ignores
+    await this.#applyIgnores()
     this.#warnOf(this.#running.roots)
   }
 
@@ -247,7 +268,10 @@ export class Watcher<Path extends string | Buffer = string>
 
   #listener(): WatchListener {
     return {
-      changes: (changes) => this.#report(encodePaths(changes, this.#encodePath)),
+      changes: (changes) => {
+        this.#git?.note(changes)
+        this.#report(encodePaths(changes, this.#encodePath))
+      },
       trouble: (error) => this.#emitIfHeard(error as Error, () => this.#open),
       broken: (error) => this.#break(error),
       room: () => this.#subscribers.room(),
@@ -270,13 +294,30 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       if (this.#engine === undefined && this.#open) await load()
-      await this.#running.rootSet.addAll(roots)
+      if (this.#elsewhere !== undefined) await this.#openGit(this.#elsewhere)
+      await Promise.all([this.#running.rootSet.addAll(roots), this.#git?.watchAbove(roots)])
       this.#warnOf(roots)
       if (!this.#open) throw closedError()
     } catch (error) {
       throw this.#notReady(error)
     }
     this.#emit('ready')
+  }
+
+  async #openGit(elsewhere: Watcher): Promise<void> {
+    const { GitRules } = await loadPart(() => import('./gitignore/git_rules.ts'))
+    elsewhere.on('error', (error) => this.#emitIfHeard(error))
+    this.#git = new GitRules(elsewhere, () => this.#applyIgnores())
+    await this.#applyIgnores()
+  }
+
+  async #applyIgnores(): Promise<void> {
+    await this.#running.setIgnores(this.#allIgnores())
+  }
+
+  #allIgnores(): Ignores | undefined {
+    const ignores = allOf(this.#ignores, this.#others)
+    return this.#git === undefined ? ignores : this.#git.with(ignores)
   }
 
   #warnOf(roots: Iterable<string>): void {
@@ -335,7 +376,7 @@ export class Watcher<Path extends string | Buffer = string>
     clearInterval(this.#stay)
     this.#signal?.removeEventListener('abort', this.#abort)
     this.#subscribers.end(failure)
-    await this.#engine?.close()
+    await Promise.all([this.#engine?.close(), this.#elsewhere?.close()])
     this.#emit('close')
   }
 }

@@ -112,6 +112,19 @@ describe('what is watched', () => {
     ])
   })
 
+  test('--only and --gitignore are the options of watch()', async () => {
+    const work = scratch()
+    for (const name of ['old.ts', 'old.js', 'out.ts']) writeFileSync(join(work, name), '')
+    writeFileSync(join(work, '.gitignore'), 'out.*')
+    const run = await Run.watching(['-m', '--json', '--initial', '--only', '*.ts', '--gitignore', '.'], {
+      cwd: work,
+    })
+    writeFileSync(join(work, 'new.ts'), '')
+    await run.until('stdout', /new\.ts"/)
+    const seen = [...new Set(run.objects.map(({ path }) => path))]
+    expect(seen.toSorted()).toEqual(['.gitignore', 'new.ts', 'old.ts'].map((name) => join(work, name)))
+  })
+
   test('--initial prints what is there, and waits for the first change then', async () => {
     const work = scratch()
     for (let i = 0; i < 100; i++) writeFileSync(join(work, `f${i}`), '')

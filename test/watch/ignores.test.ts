@@ -63,6 +63,12 @@ test('a function is given the absolute path and the kind', () => {
   expect([ignoresOf(ignore)?.has('/root/a', '', 'directory'), ignored(ignore, 'a')]).toEqual([true, false])
 })
 
+test('the last string that names a path decides: one with ! takes the path back', () => {
+  const ignore = ['**/*.log', '!keep.log', '!/root/d/*.log', 'd/b.log']
+  const all = ['a.log', 'keep.log', 'd/keep.log', 'd/a.log', 'd/b.log', 'a.txt']
+  expect(all.filter((path) => ignored(ignore, path))).toEqual(['a.log', 'd/b.log'])
+})
+
 test.each([[undefined], [[]]])('%j ignores nothing', (ignore) => {
   expect(ignoresOf(ignore)).toBeUndefined()
 })
@@ -73,7 +79,7 @@ test.each([
   '.',
   './',
   'a/..',
-  '!a',
+  '!',
   '*(a)',
   '@(a|b)',
   '!(a)',

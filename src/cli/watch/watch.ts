@@ -62,6 +62,16 @@ const OPTIONS = {
   excludei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
   include: repeated('REGEX', 'only these; directories are searched in any case', pattern(''), BY_CHANGES),
   includei: repeated('REGEX', 'the same, whatever the case', pattern('i'), BY_CHANGES),
+  only: repeated(
+    'GLOB',
+    "only these files, as '**/*.ts'; directories are searched in any case",
+    anyText,
+    BY_CHANGES,
+  ),
+  gitignore: flag(
+    'nothing that git ignores, nor .git: .gitignore files are read again when they change',
+    BY_CHANGES,
+  ),
   fromfile: repeated('FILE', 'paths, a line each; -: from stdin', anyText, BY_CHANGES),
   format: option(
     'FMT',
@@ -104,7 +114,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const row = json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
     const options: WatchOptions = {
-      ...pick(values, 'backend', 'interval', 'recursive', 'initial'),
+      ...pick(values, 'backend', 'interval', 'recursive', 'initial', 'only', 'gitignore'),
       ...(values.follow && { followSymlinks: true }),
       // inotifywait tells of each.
       settle: values.settle ?? 0,
