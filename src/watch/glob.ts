@@ -14,7 +14,7 @@ export function isGlob(text: string): boolean {
  * Returns the pattern of paths that a glob matches, and of all paths below these. `*` and `?` match within a name, a leading dot too; `**` any number of
  * directories; `[a-z]`, `[!a-z]` a character; `{a,b}` either. Throws TypeError for the syntax of other matchers, which would be taken for plain characters.
  */
-export function globPattern(glob: string): RegExp {
+export function globPattern(glob: string, option = 'options.ignore'): RegExp {
   let depth = 0
   const source = glob.replace(TOKENS, (token, ...found) => {
     const { lead, rest, star, not, set, escaped } = found.at(-1) as Record<string, string | undefined>
@@ -33,9 +33,5 @@ export function globPattern(glob: string): RegExp {
   try {
     if (!isRefused) return new RegExp(`^(?:${source})(?:/|$)`, 'su')
   } catch {}
-  throw invalidArgument(
-    'options.ignore',
-    glob,
-    'a glob of *, **, ?, [a-z], [!a-z] and {a,b}; a RegExp says more',
-  )
+  throw invalidArgument(option, glob, 'a glob of *, **, ?, [a-z], [!a-z] and {a,b}; a RegExp says more')
 }

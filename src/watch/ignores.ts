@@ -16,11 +16,11 @@ type Given = ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
 const FORMS = 'a function, or an array of strings and RegExps'
 
 /** Returns the rules of the option; undefined: nothing is ignored. Throws TypeError. */
-export function ignoresOf(ignore: Given | undefined): Ignores | undefined {
+export function ignoresOf(ignore: Given | undefined, option = 'options.ignore'): Ignores | undefined {
   if (ignore === undefined || (Array.isArray(ignore) && ignore.length === 0)) return undefined
   if (typeof ignore === 'function') return guarded(ignore)
-  if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, FORMS)
-  const rules = ignore.map(ruleOf)
+  if (!Array.isArray(ignore)) throw invalidArgument(option, ignore, FORMS)
+  const rules = ignore.map((rule) => ruleOf(rule, option))
   return {
     isByRoot: rules.some(({ isRelative }) => isRelative),
     has: (path, relative) => {
@@ -33,7 +33,7 @@ export function ignoresOf(ignore: Given | undefined): Ignores | undefined {
 /** Returns the rules of the option `only`; undefined: all is reported. Symlinks that are followed may be directories. Throws TypeError. */
 export function othersThan(only: string[] | undefined, followsLinks: boolean): Ignores | undefined {
   if (only === undefined) return undefined
-  const named = Array.isArray(only) && only.length > 0 ? ignoresOf(only) : undefined
+  const named = Array.isArray(only) && only.length > 0 ? ignoresOf(only, 'options.only') : undefined
   if (named === undefined) throw invalidArgument('options.only', only, 'an array of globs, with one or more')
   return {
     isByRoot: named.isByRoot,
@@ -59,21 +59,17 @@ interface Rule {
   matches(path: string, relative: string): boolean
 }
 
-function ruleOf(rule: string | RegExp): Rule {
+function ruleOf(rule: string | RegExp, option: string): Rule {
   // search, not test: a pattern with the g flag must not remember where it was.
   if (rule instanceof RegExp)
     return { isNegated: false, isRelative: true, matches: (_, relative) => relative.search(rule) >= 0 }
-  if (typeof rule !== 'string' || rule === '') throw invalidArgument('options.ignore', rule, FORMS)
+  if (typeof rule !== 'string' || rule === '') throw invalidArgument(option, rule, FORMS)
   const isNegated = /^!(?!\()/.test(rule)
   const named = normalize(isNegated ? rule.slice(1) : rule).replace(/(?<=.)\/$/, '')
   if (/^\.\.?(\/|$)/.test(named))
-    throw invalidArgument(
-      'options.ignore',
-      rule,
-      'a path or glob of what lies below the root, or an absolute one',
-    )
+    throw invalidArgument(option, rule, 'a path or glob of what lies below the root, or an absolute one')
   const below = named === '/' ? '/' : `${named}/`
-  const glob = isGlob(named) ? globPattern(named) : undefined
+  const glob = isGlob(named) ? globPattern(named, option) : undefined
   const isNamed = (path: string) => path === named || path.startsWith(below) || glob?.test(path) === true
   const isRelative = !isAbsolute(named)
   return { isNegated, isRelative, matches: (path, relative) => isNamed(isRelative ? relative : path) }

@@ -7,7 +7,19 @@ import { expect, test } from 'vitest'
 const SRC = join(import.meta.dirname, '../../src')
 
 /** The rooms from the top down: a room may import those behind it. */
-const ROOMS = ['engine', 'poll', 'roots', 'events', 'diff', 'pending', 'saved', 'tree', 'scan', 'report']
+const ROOMS = [
+  'engine',
+  'poll',
+  'roots',
+  'events',
+  'diff',
+  'pending',
+  'saved',
+  'tree',
+  'scan',
+  'gitignore',
+  'report',
+]
 
 /**
  * The files right in src/watch that put the rooms together. All other files there are contracts, which any

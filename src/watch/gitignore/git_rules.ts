@@ -3,13 +3,20 @@ import { CoalescedTask } from '../../coalesced_task.ts'
 import { textOf } from '../../name_key.ts'
 import { allOf, type Ignores } from '../ignores.ts'
 import type { Change, Kind } from '../report/change.ts'
-import type { Watcher } from '../watcher.ts'
 import { GitIgnore, RULE_FILE, ruleFilesAbove } from './git_ignore.ts'
 import { globalRuleFile } from './global_rule_file.ts'
 
+/** A watcher of the files that lie elsewhere. */
+interface FileWatcher {
+  on(event: 'changes', listener: (changes: Change[]) => void): unknown
+  add(path: string): Promise<void>
+  remove(path: string): Promise<void>
+  sync(): Promise<void>
+}
+
 /** Keeps a watcher's {@link GitIgnore} up to date: by the watcher's own changes, and by a second watcher, of the files that lie elsewhere. */
 export class GitRules {
-  readonly #elsewhere: Watcher
+  readonly #elsewhere: FileWatcher
   readonly #renewal: CoalescedTask
   readonly #globalFile = globalRuleFile()
   #current = new GitIgnore(this.#globalFile)
@@ -18,7 +25,7 @@ export class GitRules {
    * @param elsewhere has no roots yet
    * @param apply has the tree looked through by {@link with}
    */
-  constructor(elsewhere: Watcher, apply: () => Promise<void>) {
+  constructor(elsewhere: FileWatcher, apply: () => Promise<void>) {
     this.#elsewhere = elsewhere
     this.#renewal = new CoalescedTask(async () => {
       this.#current = new GitIgnore(this.#globalFile)

@@ -1,14 +1,28 @@
 // Options `gitignore` and `only`: where rules are looked for, and when they are read again. Which paths the rules match: see against_git.test.ts.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { watchesIn } from '../../../src/inotify/fdinfo.ts'
 import { watch } from '../../../src/watch/calls.ts'
 import type { WatchOptions } from '../../../src/watch/options.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
 
 const NEVER = 1_000_000
+
+/** Returns the number of inotify watches of this process. */
+function watchesHere(): number {
+  const infos = readdirSync('/proc/self/fdinfo').map((fd) => {
+    try {
+      return readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
+    } catch {
+      // Closed since.
+      return ''
+    }
+  })
+  return infos.flatMap((info) => [...watchesIn(info)]).length
+}
 
 /** Watches `at` in a directory with these files, '/' at the end: a directory. */
 async function planted(
@@ -166,6 +180,25 @@ test('`only` names files, and neither it nor `ignore` hides a change of the rule
   expect(await seen()).toEqual(['a.ts'])
 })
 
+test('roots that come and go leave no watch behind', async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 20 }, (_, i) => [
+      [`${i}/.git/HEAD`, ''],
+      [`${i}/in/a`, ''],
+    ]).flat(),
+  )
+  const { base, watcher } = await planted({ 'root/': '', ...files }, { at: 'root' })
+  const come = async (i: number) => {
+    await watcher.add(join(base, `${i}/in`))
+    await watcher.remove(join(base, `${i}/in`))
+    await watcher.sync()
+    return watchesHere()
+  }
+  const before = await come(0)
+  for (let i = 1; i < 19; i++) await come(i)
+  expect(await come(19)).toBe(before)
+})
+
 test('a root that is added has the rules above it', async () => {
   const { base, watcher, write } = await planted(
     { 'root/': '', 'other/.git/HEAD': '', 'other/.gitignore': 'a', 'other/in/a': '', 'other/in/b': '' },
@@ -184,6 +217,7 @@ test.for([
   [{ gitignore: 'yes' }, /options\.gitignore.*true or false/],
   [{ only: [] }, /options\.only.*array of globs/],
   [{ only: '*.ts' }, /options\.only.*array of globs/],
+  [{ only: ['@(a|b)'] }, /options\.only must be a glob/],
 ] as const)('%o is refused', ([options, message]) => {
   expect(() => watch('/', options as unknown as WatchOptions)).toThrow(message)
 })
