@@ -8,7 +8,7 @@ import { isLong } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { randomFrom } from '../support.ts'
 
-const TREES = isLong ? 200 : 20
+const TREES = isLong ? 60 : 20
 const AT_ONCE = 10
 const hasGit = spawnSync('git', ['--version']).status === 0
 
