@@ -59,6 +59,7 @@ const PARTS = {
   // The public side of watch() and of the parts that use it. The engine is loaded apart.
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
+    /^src\/watch\/gitignore\//,
     /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),

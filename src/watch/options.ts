@@ -53,7 +53,7 @@ export interface WatchOptions {
   only?: string[]
   /**
    * Ignore what git does not list as untracked: by each .gitignore, from the repository's directory down, by its info/exclude, and by the user's core.excludesFile. Changes of the rules are applied. A file that is tracked
-   * though a rule names it is ignored; a .gitignore never is. Changes are told from `ready` on. More: docs/semantics.md, S105.
+   * though a rule names it is ignored; a .gitignore never is. More: docs/semantics.md, S105.
    * @default false
    */
   gitignore?: boolean

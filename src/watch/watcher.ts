@@ -2,10 +2,9 @@ import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import { type InspectOptions, inspect } from 'node:util'
 import { LONGEST_TIMER } from '../interval.ts'
-import { loadPart } from '../load_part.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
-import type { GitRules } from './gitignore/git_rules.ts'
+import { GitRules } from './gitignore/git_rules.ts'
 import { allOf, type Ignores, ignoresOf } from './ignores.ts'
 import { filePath, rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
@@ -63,7 +62,7 @@ export class Watcher<Path extends string | Buffer = string>
   // By the option `ignore`, and by setIgnore() after that; and by other options.
   #ignores: Ignores | undefined
   readonly #others: Ignores | undefined
-  #git: GitRules | undefined
+  readonly #git: GitRules | undefined
   // Of the files with rules for git that lie outside of the roots.
   readonly #elsewhere: Watcher | undefined
   #warns = false
@@ -88,13 +87,12 @@ export class Watcher<Path extends string | Buffer = string>
     }
     this.#ignores = settings.ignores
     this.#others = settings.others
-    const { backend, interval } = options
-    if (settings.gitignore)
-      this.#elsewhere = new Watcher([], {
-        ...(backend && { backend }),
-        ...(interval && { interval }),
-        persistent: false,
-      })
+    if (settings.gitignore) {
+      const { backend, interval } = settings
+      this.#elsewhere = new Watcher([], { backend, interval, persistent: false })
+      this.#elsewhere.on('error', (error) => this.#emitIfHeard(error, () => this.#open))
+      this.#git = new GitRules(this.#elsewhere, () => this.#applyIgnores())
+    }
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
     this.#signal = settings.signal
@@ -114,8 +112,7 @@ export class Watcher<Path extends string | Buffer = string>
    * @internal
    */
   [lookNow](paths: string | string[], patience: number): unknown {
-    // The rules of git are still to be loaded.
-    if (this.#signal?.aborted || this.#elsewhere !== undefined) return undefined
+    if (this.#signal?.aborted) return undefined
     return this.#engine?.rootSet.lookNow(rootPaths(paths), patience)
   }
 
@@ -294,7 +291,6 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       if (this.#engine === undefined && this.#open) await load()
-      if (this.#elsewhere !== undefined) await this.#openGit(this.#elsewhere)
       await Promise.all([this.#running.rootSet.addAll(roots), this.#git?.watchAbove(roots)])
       this.#warnOf(roots)
       if (!this.#open) throw closedError()
@@ -302,13 +298,6 @@ export class Watcher<Path extends string | Buffer = string>
       throw this.#notReady(error)
     }
     this.#emit('ready')
-  }
-
-  async #openGit(elsewhere: Watcher): Promise<void> {
-    const { GitRules } = await loadPart(() => import('./gitignore/git_rules.ts'))
-    elsewhere.on('error', (error) => this.#emitIfHeard(error))
-    this.#git = new GitRules(elsewhere, () => this.#applyIgnores())
-    await this.#applyIgnores()
   }
 
   async #applyIgnores(): Promise<void> {

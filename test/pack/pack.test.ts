@@ -57,7 +57,7 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
         `prebuilds/linux-${name}/inotify_bridge_run`,
       ]),
       'native/binding.gyp',
-      'native/queue/stream.cc',
+      'native/queue/queue.cc',
       'native/ns_enter.cc',
       'README.md',
       'LICENSE',
