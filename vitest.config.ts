@@ -188,8 +188,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well, and half a minute of
     // nothing but computing is of several that share it. A condition is awaited for less, so that it is named when it does not come about.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
   },
 })

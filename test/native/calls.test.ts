@@ -283,7 +283,7 @@ describe('a call that is not answered', () => {
 
 describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
   const run = (program: string, path: string) =>
-    promisify(execFile)(process.execPath, [join(import.meta.dirname, program), path], { timeout: 60_000 })
+    promisify(execFile)(process.execPath, [join(import.meta.dirname, program), path], { timeout: 240_000 })
 
   test('a wait keeps the process alive if it is to, and not otherwise; nor does an idle thread', async () => {
     const { stdout } = await run('calls_child.mjs', scratch())
