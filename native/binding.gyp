@@ -9,7 +9,7 @@
       'sources': [
         'addon.cc',
         'base/statx.cc',
-        'base/thread.cc',
+        'threads/thread.cc',
         'loop/loop_handle.cc',
         'loop/mount_table.cc',
         'queue/event_queue.cc',

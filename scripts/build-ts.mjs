@@ -67,7 +67,7 @@ const PARTS = {
   engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   // The replacing of a file, which a saving watcher does as well.
-  replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
+  replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/.*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // The modules that a reloader loads when it starts.
   work: inAnyOf(/^src\/reload\/(work|content_reader|actions\/(?!process_stat).*)\.ts$/),

@@ -9,7 +9,7 @@ class LoopObject : public Napi::ObjectWrap<Class> {
  protected:
   explicit LoopObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Class>(info) {}
 
-  // Of a handle that is made of a callback alone. 0 or -errno.
+  // Opens a handle that is made of a callback alone. 0 or -errno.
   Napi::Value Open(const Napi::CallbackInfo& info) {
     bool may = handle_ == nullptr && info[0].IsFunction();
     int error = may ? OpenHandle(new Handle(info.Env(), info[0].As<Napi::Function>())) : -EINVAL;

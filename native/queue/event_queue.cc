@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/locked.h"
 #include "base/retry.h"
+#include "threads/locked.h"
 
 int EventQueue::Open(size_t arena_bytes) {
   arena_.SetBound(arena_bytes);

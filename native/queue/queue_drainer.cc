@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "threads/thread.h"
 
 namespace {
 

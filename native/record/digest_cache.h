@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/shared.h"
 #include "record/digest.h"
+#include "threads/shared.h"
 
 // Digests, each at most once: 16 bytes in a table of which between three and six of eight are in use.
 class DigestSet {

@@ -65,7 +65,7 @@ class DirReader {
   bool has_younger_ = false;
   bool asked_to_unshare_ = false;
   bool unshared_ = false;
-  // Of a file that is read through.
+  // Holds what one read of a file brings.
   Bytes content_;
   // No gain was measured from larger ones.
   alignas(ListedEntry) char entries_[64 * 1024];

@@ -9,9 +9,9 @@
 
 #include <cstring>
 
-#include "base/locked.h"
 #include "base/retry.h"
 #include "record/record.h"
+#include "threads/locked.h"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/locked.h"
-#include "base/thread.h"
 #include "syscalls/stat_watch.h"
+#include "threads/locked.h"
+#include "threads/thread.h"
 
 namespace {
 

@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "base/condition.h"
 #include "base/fifo.h"
-#include "base/shared.h"
 #include "syscalls/call.h"
+#include "threads/condition.h"
+#include "threads/shared.h"
 
 // A thread that makes system calls, one after another: those on one mount wait for one another, as they would
 // in the kernel, and for nothing else. One that a dead mount holds, beyond the reach of SIGKILL even, is left

@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-#include "base/locked.h"
+#include "threads/locked.h"
 
 namespace {
 

@@ -5,14 +5,14 @@
 
 #include <atomic>
 
-#include "base/condition.h"
-#include "base/shared.h"
 #include "base/unique_fd.h"
 #include "record/digest_cache.h"
 #include "record/record_queue.h"
 #include "scan/dir_reader.h"
 #include "scan/requests.h"
 #include "scan/walk_queue.h"
+#include "threads/condition.h"
+#include "threads/shared.h"
 #include "walker/walk_threads.h"
 
 // One walk, and its threads: two at the most. What they do is nearly all the kernel's work, much of it under

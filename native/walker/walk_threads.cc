@@ -1,7 +1,7 @@
 #include "walker/walk_threads.h"
 
-#include "base/locked.h"
-#include "base/thread.h"
+#include "threads/locked.h"
+#include "threads/thread.h"
 
 int WalkThreads::Run(void (*task)(void*), void* argument) {
   {
@@ -36,7 +36,7 @@ bool WalkThreads::Next(Task* task) {
   if (walkers_ == 0 || waiting_ + task_count_ >= kMostWaiting) return false;
   waiting_++;
   changed_.WaitUntil(uv_hrtime() + kPatienceNs, &lock_, [&] { return task_count_ > 0 || walkers_ == 0; });
-  // Who gives a task has counted this thread out.
+  // If there is a task, the giver has counted this thread out.
   if (task_count_ == 0) {
     waiting_--;
     return false;

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "base/condition.h"
-#include "base/shared.h"
+#include "threads/condition.h"
+#include "threads/shared.h"
 
 // The threads of the walks of all walkers of one environment. A thread that has nothing more to do waits a
 // moment for the next walk: during a burst of events there are hundreds a second, and where hundreds of

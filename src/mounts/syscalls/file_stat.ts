@@ -25,7 +25,7 @@ export class FileStat {
   /** The text of a symlink, if it was asked for by its name, as keys (see name_key.ts); else ''. */
   readonly link: string
 
-  /** @param packed eleven u64 and a symlink's text, see StatInto in native/syscalls/syscall_exec.cc */
+  /** @param packed eleven u64 and a symlink's text, see Append in native/syscalls/perform.cc */
   constructor(packed: Buffer) {
     const field = (index: number) => packed.readBigUInt64LE(8 * index)
     this.ino = field(0)

@@ -1,4 +1,4 @@
-#include "base/thread.h"
+#include "threads/thread.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
