@@ -50,17 +50,18 @@ export class MountWatch {
   }
 
   /**
-   * Returns the points (keys) of mounts of a part of a filesystem, as a single file's is; undefined: the table is not known. The table is read anew if there are
-   * any: a rename above such a point moves the point, and the kernel does not tell.
+   * Returns the points (keys) of mounts of a part of a filesystem, as a single file's is; undefined: the table is not known.
+   *
+   * @param isAnew true: the points as they are now, wherever directories above have been renamed to
    */
-  partial(): string[] | undefined {
-    const known = this.#table && partsIn(this.#table)
-    if (known === undefined || known.length === 0) return known
+  partial(isAnew: boolean): string[] | undefined {
+    let table = this.#table
     try {
-      return this.#watched && partsIn(this.#watched.now())
+      if (isAnew && this.#watched !== undefined) table = this.#watched.read()
     } catch {
-      return known
+      // The points that were known are better than none.
     }
+    return table?.rows.flatMap(({ root, point }) => (root === '/' ? [] : [point]))
   }
 
   /** Resolves when all that was mounted and unmounted before this call has been told. */
@@ -84,8 +85,4 @@ export class MountWatch {
 
 function pointsIn(rows: readonly MountRow[]): Map<number, string> {
   return new Map(rows.map(({ id, point }) => [id, point]))
-}
-
-function partsIn({ rows }: MountTable): string[] {
-  return rows.flatMap(({ root, point }) => (root === '/' ? [] : [point]))
 }

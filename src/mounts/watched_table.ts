@@ -36,7 +36,11 @@ export class WatchedTable {
    */
   now(): MountTable {
     if (this.#last !== undefined && this.#native?.hasChanged()) this.#look()
-    if (this.#last !== undefined) return this.#last
+    return this.#last ?? this.read()
+  }
+
+  /** Reads the table anew, for who has just heard of a rename. Throws as the read fails. */
+  read(): MountTable {
     const table = new MountTable(readFileSync(TABLE))
     if (this.isOpen) {
       this.#last = table

@@ -11,7 +11,10 @@ export class MountedFiles {
   lacksSome = false
   readonly #context: ForestContext
   readonly #links: FollowedLinks
+  #points: readonly string[] | undefined
   #revision = -1
+  // True: some lie in the trees.
+  #hasSome = false
 
   constructor(context: ForestContext, links: FollowedLinks) {
     this.#context = context
@@ -20,6 +23,7 @@ export class MountedFiles {
 
   /** Follows the mounted files that are in the tree by now, after something was mounted or unmounted. */
   async onMounts(): Promise<void> {
+    this.#points = undefined
     this.#revision = -1
     // Another file may be mounted over the same name.
     await this.#links.followMounted([])
@@ -30,11 +34,14 @@ export class MountedFiles {
   async review(): Promise<void> {
     const { tree, mountWatch } = this.#context
     if (!this.lacksSome && this.#revision === tree.revision) return
-    const points = mountWatch.partial()
+    // A rename above a mounted file moves its point, and the kernel does not tell. To read the table costs a mkdir a fifth, so it is read for known files alone.
+    const points = this.#hasSome ? mountWatch.partial(true) : (this.#points ??= mountWatch.partial(false))
     if (points === undefined || points.length === 0) return
     this.#revision = tree.revision
     this.lacksSome = false
-    await this.#links.followMounted(this.#find(points))
+    const places = [...this.#find(points)]
+    this.#hasSome = places.length > 0
+    await this.#links.followMounted(places)
   }
 
   /** Returns the places of these mount points in the trees of roots, and behind followed links. */

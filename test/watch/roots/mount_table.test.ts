@@ -67,7 +67,7 @@ test('the mount table is watched before anything is listed', async () => {
     return {
       open,
       settled: () => mounts.settled(),
-      partial: () => mounts.partial(),
+      partial: (isAnew) => mounts.partial(isAnew),
       close: () => mounts.close(),
     }
   }
