@@ -3,7 +3,7 @@ import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import type { Change } from '../../watch/report/change.ts'
+import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
 import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
@@ -26,7 +26,7 @@ export interface ChangesRequest extends Wanted {
 
 /** Prints changes until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
 export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
-  const { monitor, quiet, timeout, format } = request
+  const { monitor, quiet, timeout } = request
   provideEngine(openEngine)
   await using watcher = watch(request.paths, { ...request.options, signal })
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
@@ -57,18 +57,15 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   // True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
   const isInitial = (change: Change) =>
     request.options.initial === true && change.type === 'create' && change.source === 'rescan'
-  const rowsOf = rowsIn(request)
+  const { isWanted, lines } = printerOf(request)
   try {
     // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
     for await (const batch of watcher) {
-      const wanted = batch
-        .map((change) => ({ change, rows: rowsOf(change) }))
-        .filter(({ rows }) => rows.length > 0)
+      const wanted = batch.filter(isWanted)
       if (wanted.length === 0) continue
       wait.stop()
-      const lines = wanted.flatMap(({ change, rows }) => (format ? rows.map(format) : jsonLine(change)))
-      if (quiet < 2) await print(lines, signal)
-      if (!monitor && wanted.some(({ change }) => !isInitial(change))) return 0
+      if (quiet < 2) await print(lines(wanted), signal)
+      if (!monitor && wanted.some((change) => !isInitial(change))) return 0
       if (isReady) wait.restart()
     }
   } catch (error) {
@@ -83,20 +80,28 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   return 1
 }
 
-/** Returns what makes the rows of a change, of the events that were asked for: none if the change is not to be told. */
-function rowsIn({ filter, given, mask }: ChangesRequest): (change: Change) => EventRow[] {
-  // The cookie of the last rename.
+/** Returns what chooses the changes that were asked for, and makes lines of them one by one: a batch may have hundreds of thousands. */
+function printerOf({ filter, format, given, mask }: ChangesRequest) {
+  // The cookie of the last printed rename.
   let cookies = 0
-  return (change) => {
-    if (isAboutRoot(change))
-      return [{ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 }]
-    return reportedAs(change).flatMap((each) => {
-      const cookie = each.type === 'rename' ? ++cookies : 0
-      const events = eventsOf(each, mask).filter(({ path, kind }) => filter.tells(path, kind))
-      return events.map(({ path, kind, mask: bits }) => {
-        return { ...given.place(path, kind), events: inotifywaitNames(bits), cookie }
-      })
-    })
+  const events = (change: EntryChange | RenameChange) =>
+    eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
+  return {
+    isWanted: (change: Change) =>
+      isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0),
+    *lines(changes: readonly Change[]): Iterable<string> {
+      for (const change of changes) {
+        if (format === undefined) yield jsonLine(change)
+        else if (isAboutRoot(change))
+          yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
+        else
+          for (const each of reportedAs(change)) {
+            const cookie = each.type === 'rename' ? ++cookies : 0
+            for (const { path, kind, mask: bits } of events(each))
+              yield format({ ...given.place(path, kind), events: inotifywaitNames(bits), cookie })
+          }
+      }
+    },
   }
 }
 
