@@ -11,7 +11,7 @@ import {
   wasRemoved,
 } from '../../volume/data_link.ts'
 import { DATA, isReserved, linkText } from '../../volume/layout.ts'
-import type { Skipped, SourceNode, SourceTree } from '../plan/tree.ts'
+import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/own.ts'
 import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost } from './errors.ts'
 import type { SourceHandle } from './source_handle.ts'
@@ -141,7 +141,7 @@ export class Scan implements AsyncDisposable {
 
   async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
     const entries = new Map<string, SourceNode>()
-    const tree: SourceTree = { kind: 'directory', key: directory.held.opened, entries }
+    const tree: SourceTree = { kind: 'directory', key: statKey(directory.held.opened), entries }
     names.sort(Buffer.compare)
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
@@ -215,7 +215,7 @@ export class Scan implements AsyncDisposable {
       const stat = looked.value
       if (wasRemoved(directory.held.opened, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(at, stat)
-      if (stat.isFile()) return { kind: 'file', key: stat }
+      if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
       // Not the texts on the way of `..data`, which may lead to names that the target does not have: generations are named anew there.
       const { data, way } = this.#dataLink
       if (data !== undefined && at !== data && (at === DATA || way.includes(at)))

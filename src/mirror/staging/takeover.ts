@@ -5,7 +5,7 @@ import { keyOf } from '../../name_key.ts'
 import { DATA_NEXT } from '../../volume/layout.ts'
 import { digestFile } from '../copy/safe_copy.ts'
 import { identityOf, Placed } from '../plan/placed.ts'
-import type { TargetNode, TargetTree } from '../plan/tree.ts'
+import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
 
@@ -37,13 +37,13 @@ export async function readBack(
       bytesLeft -= stat.size
       // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
       const digest = bytesLeft < 0n ? '' : await digestFile(parent, name, stat).catch(() => '')
-      return { kind: 'file', key: stat, digest, placed: new Placed(stat, true) }
+      return { kind: 'file', key: statKey(stat), digest, placed: new Placed(stat, true) }
     }
     if (!stat.isDirectory()) return undefined
     await using held = await parent.directory(name).catch(orAbsent)
     if (held === undefined || held.opened.ino !== stat.ino) return undefined
     const entries = new Map<string, TargetNode>()
-    // What is left out here goes with the directory, or stays in it.
+    // Entries that are left out here go with the directory, or stay in it.
     const names = depth > MAX_DEPTH ? [] : await held.names(MAX_ENTRIES)
     for (const child of names.map(keyOf)) {
       if (entriesLeft < 0) break
@@ -51,7 +51,7 @@ export async function readBack(
       const node = below && (await read(held, child, below, depth + 1))
       if (node !== undefined) entries.set(child, node)
     }
-    return { kind: 'directory', key: held.opened, entries, placed: new Placed(held.opened, true) }
+    return { kind: 'directory', key: statKey(held.opened), entries, placed: new Placed(held.opened, true) }
   }
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(keyOf)) {
