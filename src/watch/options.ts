@@ -85,8 +85,8 @@ export interface Settings {
   followRoots: boolean
   /** By `ignore`; undefined: nothing. */
   ignores: Ignores | undefined
-  /** By `only`; undefined: nothing. */
-  others: Ignores | undefined
+  /** Ignores what `only` does not name; undefined: nothing. */
+  only: Ignores | undefined
   gitignore: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
@@ -189,7 +189,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followSymlinks,
     followRoots,
     ignores: ignoresOf(ignore),
-    others: othersThan(options.only, followSymlinks),
+    only: othersThan(options.only, followSymlinks),
     gitignore,
     settle,
     hash,

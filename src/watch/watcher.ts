@@ -59,12 +59,10 @@ export class Watcher<Path extends string | Buffer = string>
   readonly #subscribers = new Subscribers<Change<Path>>(() => this.#onLeft())
   readonly #signal: AbortSignal | undefined
   readonly #encodePath: (path: string) => Path
-  // By the option `ignore`, and by setIgnore() after that; and by other options.
+  // The option `ignore`, or what setIgnore() was given since.
   #ignores: Ignores | undefined
-  readonly #others: Ignores | undefined
+  readonly #only: Ignores | undefined
   readonly #git: GitRules | undefined
-  // Of the files with rules for git that lie outside of the roots.
-  readonly #elsewhere: Watcher | undefined
   #warns = false
   // The only handle that keeps the process alive, but for a walk while it lasts.
   readonly #stay: NodeJS.Timeout
@@ -86,12 +84,12 @@ export class Watcher<Path extends string | Buffer = string>
         this.#engine = openEngine({ ...settings, ignores: this.#allIgnores() }, system, listener)
     }
     this.#ignores = settings.ignores
-    this.#others = settings.others
+    this.#only = settings.only
     if (settings.gitignore) {
       const { backend, interval } = settings
-      this.#elsewhere = new Watcher([], { backend, interval, persistent: false })
-      this.#elsewhere.on('error', (error) => this.#emitIfHeard(error, () => this.#open))
-      this.#git = new GitRules(this.#elsewhere, () => this.#applyIgnores())
+      const elsewhere = new Watcher([], { backend, interval, persistent: false })
+      elsewhere.on('error', (error) => this.#emitIfHeard(error, () => this.#open))
+      this.#git = new GitRules(elsewhere, () => this.#applyIgnores())
     }
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
@@ -123,7 +121,8 @@ export class Watcher<Path extends string | Buffer = string>
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
-    await Promise.all([this.#running.rootSet.add(absolute), this.#git?.watchAbove([absolute])])
+    await this.#running.rootSet.add(absolute)
+    await this.#git?.watchAbove([absolute])
     this.#warnOf([absolute])
   }
 
@@ -176,6 +175,7 @@ export class Watcher<Path extends string | Buffer = string>
   async save(file: string): Promise<void> {
     const absolute = filePath('file', file)
     await this.ready
+    if (this.#git !== undefined) await this.sync()
     await this.#subscribers.hurry(() => this.#running.save(absolute))
   }
 
@@ -305,7 +305,7 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   #allIgnores(): Ignores | undefined {
-    const ignores = allOf(this.#ignores, this.#others)
+    const ignores = allOf(this.#ignores, this.#only)
     return this.#git === undefined ? ignores : this.#git.with(ignores)
   }
 
@@ -365,7 +365,7 @@ export class Watcher<Path extends string | Buffer = string>
     clearInterval(this.#stay)
     this.#signal?.removeEventListener('abort', this.#abort)
     this.#subscribers.end(failure)
-    await Promise.all([this.#engine?.close(), this.#elsewhere?.close()])
+    await Promise.all([this.#engine?.close(), this.#git?.close()])
     this.#emit('close')
   }
 }

@@ -74,11 +74,8 @@ export class GitIgnore implements Ignores {
   }
 
   #ofRepository(top: string): RuleFile[] {
-    const base = baseOf(top)
-    return [
-      { base, rules: this.#global },
-      { base, rules: gitRulesIn(this.#read(excludeFileOf(top))) },
-    ]
+    const all = [this.#global, gitRulesIn(this.#read(excludeFileOf(top)))]
+    return all.filter(({ length }) => length > 0).map((rules) => ({ base: baseOf(top), rules }))
   }
 
   #hasRulesBelow(directory: string): boolean {

@@ -12,6 +12,7 @@ interface FileWatcher {
   add(path: string): Promise<void>
   remove(path: string): Promise<void>
   sync(): Promise<void>
+  close(): Promise<void>
 }
 
 /** Keeps a watcher's {@link GitIgnore} up to date: by the watcher's own changes, and by a second watcher, of the files that lie elsewhere. */
@@ -78,6 +79,10 @@ export class GitRules {
   async settled(): Promise<void> {
     await this.#elsewhere.sync()
     await this.#renewal.idle()
+  }
+
+  async close(): Promise<void> {
+    await this.#elsewhere.close()
   }
 
   #filesFor(roots: readonly string[]): Set<string> {

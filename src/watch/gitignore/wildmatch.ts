@@ -1,7 +1,7 @@
 /** `ABORT`: a longer text cannot match either. `TO_STARSTAR`: nor can it within this name. */
 const [MATCH, NO_MATCH, ABORT, TO_STARSTAR] = [0, 1, 2, 3]
 
-/** Of git's classes those that no comparison of two characters says. */
+/** git's classes of characters, by their names in a pattern. */
 const CLASSES: Readonly<Record<string, RegExp>> = {
   alnum: /[a-z0-9]/i,
   alpha: /[a-z]/i,

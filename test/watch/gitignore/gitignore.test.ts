@@ -199,6 +199,26 @@ test('roots that come and go leave no watch behind', async () => {
   expect(await come(19)).toBe(before)
 })
 
+test('save() writes the tree by the rules as they are', async () => {
+  const { base, watcher, write } = await planted(
+    { 'root/.git/HEAD': '', 'root/a': '', 'root/b': '' },
+    { at: 'root' },
+  )
+  const file = join(base, 'saved')
+  write('root/.git/info/exclude', 'a')
+  await watcher.save(file)
+  const later = await watching(join(base, 'root'), {
+    recursive: true,
+    gitignore: true,
+    interval: NEVER,
+    since: file,
+  })
+  expect(await later.told()).toEqual([])
+  write('root/.git/info/exclude', '')
+  await later.watcher.sync()
+  expect(await later.told()).toMatchObject([{ type: 'create', path: join(base, 'root/a') }])
+})
+
 test('a root that is added has the rules above it', async () => {
   const { base, watcher, write } = await planted(
     { 'root/': '', 'other/.git/HEAD': '', 'other/.gitignore': 'a', 'other/in/a': '', 'other/in/b': '' },
