@@ -78,13 +78,6 @@ export class TreeEditor {
     return created
   }
 
-  /** Replaces a known directory by one that is gone into from now on: it is still to be listed, and nothing is told. */
-  goInto(parent: Directory, name: string, mount: WatchedMount): Directory {
-    this.#makeWay(parent, name)
-    this.#tree.editableEntriesOf(parent).delete(name)
-    return this.#tree.add(parent, name, 0, mount)
-  }
-
   /** Makes way for a directory whose entries are told from now on, and were not before. */
   enter(directory: Directory): void {
     const { parent, name } = directory
