@@ -3,6 +3,7 @@ import {
   chownSync,
   lchownSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,7 +14,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
@@ -93,7 +93,13 @@ test('a symlink that is made is told from one that was there before, where other
   const text = Buffer.from('nowhere')
   symlinkSync(text, join(directory, 'before'))
   // A birth time is by a clock that may tick every 10 ms.
-  await sleep(20)
+  const bornAt = (name: string) => lstatSync(join(directory, name), { bigint: true }).birthtimeNs
+  await vi.waitFor(() => {
+    writeFileSync(join(directory, 'probe'), '')
+    const isLater = bornAt('probe') > bornAt('before')
+    rmSync(join(directory, 'probe'))
+    expect(isLater).toBe(true)
+  })
   await withTemporary(await held(directory), undefined, async (temporary) => {
     await using made = await temporary.makeLink(text)
     expect(await temporary.isOurs(made, text)).toBe(true)

@@ -10,9 +10,9 @@ type Matcher = (glob: string, options: { dot: boolean }) => (path: string) => bo
 const picomatch = createRequire(import.meta.url)('picomatch') as Matcher
 type Ignore = NonNullable<WatchOptions['ignore']>
 
-/** Returns if a path in the root /root is ignored. */
+/** Returns if a path in the root /top is ignored. */
 const ignored = (ignore: Ignore, relative: string) =>
-  ignoresOf(ignore)?.has(`/root/${relative}`, relative, 'file')
+  ignoresOf(ignore)?.has(`/top/${relative}`, relative, 'file')
 
 describe.each<[rule: string | RegExp, yes: string[], no: string[]]>([
   ['build', ['build', 'build/x/y'], ['builds', 'a/build', 'root', 'xbuild']],
@@ -36,14 +36,14 @@ describe.each<[rule: string | RegExp, yes: string[], no: string[]]>([
   ['{a,b/{c,d}}/x', ['a/x', 'b/c/x', 'b/d/x'], ['b/x', 'c/x']],
   ['a.b(c)', ['a.b(c)'], ['axb(c)', 'a.bc']],
   ['ä*', ['äx', 'ä'], ['ax']],
-  ['/root/build', ['build', 'build/x'], ['builds', 'a/build']],
-  ['/root/*/out', ['a/out', 'a/out/x'], ['out']],
-  ['/root/', ['anything'], []],
+  ['/top/build', ['build', 'build/x'], ['builds', 'a/build']],
+  ['/top/*/out', ['a/out', 'a/out/x'], ['out']],
+  ['/top/', ['anything'], []],
   ['/', ['anything'], []],
   ['/elsewhere', [], ['elsewhere', 'anything']],
   [/build/, ['build', 'xbuild/y'], ['root', 'b']],
   [/^build$/g, ['build'], ['a/build', 'builds']],
-  [/root/, [], ['x']],
+  [/top/, [], ['x']],
 ])('%s', (rule, yes, no) => {
   test.each([...yes.map((path) => [path, true]), ...no.map((path) => [path, false])] as Array<
     [string, boolean]
@@ -59,12 +59,12 @@ test('a pattern with the g flag does not remember', () => {
 })
 
 test('a function is given the absolute path and the kind', () => {
-  const ignore: Ignore = (path, kind) => path === '/root/a' && kind === 'directory'
-  expect([ignoresOf(ignore)?.has('/root/a', '', 'directory'), ignored(ignore, 'a')]).toEqual([true, false])
+  const ignore: Ignore = (path, kind) => path === '/top/a' && kind === 'directory'
+  expect([ignoresOf(ignore)?.has('/top/a', '', 'directory'), ignored(ignore, 'a')]).toEqual([true, false])
 })
 
 test('the last string that names a path decides: one with ! takes the path back', () => {
-  const ignore = ['**/*.log', '!keep.log', '!/root/d/*.log', 'd/b.log']
+  const ignore = ['**/*.log', '!keep.log', '!/top/d/*.log', 'd/b.log']
   const all = ['a.log', 'keep.log', 'd/keep.log', 'd/a.log', 'd/b.log', 'a.txt']
   expect(all.filter((path) => ignored(ignore, path))).toEqual(['a.log', 'd/b.log'])
 })

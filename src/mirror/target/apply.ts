@@ -114,7 +114,7 @@ async function carryOut(
     if (!placed?.isSame(opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
     const now = { placed: new Placed(await onTarget(shown, entry.stat())) }
-    // Of a directory owner and mode alone are new; which of the planned entries are there is said by their own steps.
+    // A directory has a new owner and mode alone: steps of their own say which of the planned entries are there.
     if (step.node.kind === 'file') return { node: Object.assign(step.node, now), isLeft: false }
     return { node: had?.kind === 'directory' ? { ...had, key: step.node.key, ...now } : had, isLeft: false }
   }

@@ -3,6 +3,7 @@ import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { lstatIfThere } from './place.ts'
 
 /** The prefix of entries that are made ready beside their targets. The dot hides them, and no pattern for content (*.conf) matches. */
 export const TEMPORARY_PREFIX = '.inotify-bridge.tmp-'
@@ -50,7 +51,7 @@ async function removeIfLeft(
   try {
     const lock = lockable === undefined ? 'no locks here' : await tryLock(calls, lockable.fd)
     if (lock === 'taken' || (lock !== 'ours' && !isOld)) return
-    const link = await directory.lstat(name + LINK_SUFFIX).catch(() => undefined)
+    const link = await lstatIfThere(directory, name + LINK_SUFFIX)
     // One that has its new owner already is left, with the file by which it is found, to a call that knows that owner.
     if (link !== undefined && !(link.isSymbolicLink() && owners.has(link.uid))) return
     if (link !== undefined) await calls.unlink(directory.at(name + LINK_SUFFIX))

@@ -69,7 +69,7 @@ export function isCalled(
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
   const named = processes.filter((each) => isCalled(name, each, executableOf(each)))
   const pids = new Set(named.map(({ pid }) => pid))
-  // Of a server and its workers, the server.
+  // Keeps the server of a server and its workers.
   const all = named.filter(({ parent }) => !pids.has(parent))
   const user = process.geteuid?.() ?? 0
   const found = all.filter(({ pid }) => user === 0 || sendersTo(pid).has(user))
