@@ -35,8 +35,8 @@ export class MountedFiles {
     const { tree, mountWatch } = this.#context
     if (!this.lacksSome && this.#revision === tree.revision) return
     // A rename above a mounted file moves its point, and the kernel does not tell. To read the table costs a mkdir a fifth, so it is read for known files alone.
-    this.#points = this.#hasSome ? mountWatch.partial(true) : (this.#points ?? mountWatch.partial(false))
-    const points = this.#points
+    const points = this.#hasSome ? mountWatch.partial(true) : (this.#points ?? mountWatch.partial(false))
+    this.#points = points
     if (points === undefined || points.length === 0) return
     this.#revision = tree.revision
     this.lacksSome = false
