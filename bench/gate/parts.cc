@@ -66,7 +66,7 @@ std::vector<std::string> Repeated(const std::vector<std::string>& names, size_t 
 struct Packing : Part {
   explicit Packing(std::vector<std::string> names) : records(EventsNamed(names)) {}
   size_t Run() override {
-    for (size_t i = 0; i < kTimes; i++) Pack(records.data(), records.size(), &batch);
+    for (size_t i = 0; i < kTimes; i++) Pack(records.data(), records.size(), nullptr, 0, &batch);
     return batch.count * kTimes;
   }
   std::vector<char> records;

@@ -70,11 +70,12 @@ int EventQueue::Mark() {
   return last_mark_;
 }
 
-size_t EventQueue::TakeMarks(int32_t* marks) {
+size_t EventQueue::TakeMarks(const Records& given, PlacedMark* marks) {
+  uint64_t start = given_bytes_ - given.bytes_;
   size_t met = 0;
-  while (met < mark_count_ && marks_[met].at <= given_bytes_) {
-    marks[met] = marks_[met].number;
-    met++;
+  for (; met < mark_count_ && marks_[met].at <= given_bytes_; met++) {
+    uint64_t at = marks_[met].at;
+    marks[met] = {at < start ? 0 : at - start, marks_[met].number};
   }
   mark_count_ -= met;
   memmove(marks_, marks_ + met, mark_count_ * sizeof *marks_);

@@ -60,8 +60,9 @@ class EventQueue {
   // place in that stream, and needs no watch.
   int Mark();
 
-  // Loop's thread: the marks that all given by Next is behind. The number of marks.
-  size_t TakeMarks(int32_t* marks);
+  // Loop's thread: the marks within, or right behind, the records that Next has given last, each behind so
+  // many of their bytes. The number of marks.
+  size_t TakeMarks(const Records& given, PlacedMark* marks);
 
   // Bytes that the kernel holds, or -errno.
   int Waiting() const;
@@ -79,17 +80,13 @@ class EventQueue {
   int Read(char* into, size_t room);
   void TopUp(Chunk* chunk);
 
-  struct PlacedMark {
-    uint64_t at;
-    int32_t number;
-  };
-
   UniqueFd fd_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Arena arena_;
   // Bytes read from the kernel; under the lock, as the reads are.
   uint64_t read_bytes_ = 0;
-  // The loop's alone: bytes given to it, the marks ahead, and the number of the last.
+  // The loop's alone: bytes given to it, the marks ahead by their places in the stream, and the number of the
+  // last.
   uint64_t given_bytes_ = 0;
   PlacedMark marks_[kMostMarks];
   size_t mark_count_ = 0;

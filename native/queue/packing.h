@@ -59,8 +59,12 @@ struct LoneEvent {
   bool TakeOnly(const char* records, size_t bytes);
 };
 
-// Packs the records of a buffer filled by read(2). `bytes` is at most kReadBytes.
-void Pack(const char* records, size_t bytes, PackedBatch* batch);
+// A mark behind so many bytes of some records.
+struct PlacedMark {
+  uint64_t at;
+  int32_t number;
+};
 
-// Adds a mark behind what was packed: at most kMostMarks of them.
-void PackMark(int32_t mark, PackedBatch* batch);
+// Packs the records of a buffer filled by read(2), each mark behind the records that the mark is behind.
+// `bytes` is at most kReadBytes, and `mark_count` at most kMostMarks, in their order.
+void Pack(const char* records, size_t bytes, const PlacedMark* marks, size_t mark_count, PackedBatch* batch);

@@ -129,8 +129,8 @@ size_t Stream::Deliver() {
     }
     int bytes = queue_.Next(&records_);
     guard_.SpaceFreed();
-    int32_t marks[kMostMarks];
-    size_t mark_count = bytes < 0 ? 0 : queue_.TakeMarks(marks);
+    PlacedMark marks[kMostMarks];
+    size_t mark_count = bytes < 0 ? 0 : queue_.TakeMarks(records_, marks);
     if (bytes == 0 && mark_count == 0) break;
     if (bytes < 0) {
       Fail(bytes);
@@ -138,10 +138,7 @@ size_t Stream::Deliver() {
     }
     LoneEvent event;
     bool is_lone = mark_count == 0 && event.TakeOnly(records_.data(), records_.bytes());
-    if (!is_lone) {
-      Pack(records_.data(), records_.bytes(), &batch_);
-      for (size_t i = 0; i < mark_count; i++) PackMark(marks[i], &batch_);
-    }
+    if (!is_lone) Pack(records_.data(), records_.bytes(), marks, mark_count, &batch_);
     delivered += is_lone ? 1 : batch_.count;
     // A read that left room has emptied the queue. Reading on until there is nothing would be a race against
     // the writer, in reads of a few events each: 45,000 where 1,700 do. What comes now makes the fd readable

@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Append(&records, events.back());
   }
   Exact exact(records.data(), records.size());
-  Pack(exact.data(), records.size(), batch.get());
+  Pack(exact.data(), records.size(), nullptr, 0, batch.get());
   Check(batch->count == events.size(), "how many there are");
   CheckRows(*batch, events);
 

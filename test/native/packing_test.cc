@@ -44,7 +44,7 @@ void CheckPacked(const std::vector<std::string>& names) {
   std::unique_ptr<char[]> exact(new char[records.size()]);
   std::copy(records.begin(), records.end(), exact.get());
   auto batch = std::make_unique<PackedBatch>();
-  Pack(exact.get(), records.size(), batch.get());
+  Pack(exact.get(), records.size(), nullptr, 0, batch.get());
 
   Check(batch->count == names.size(), "count", batch->count);
   const char* group = batch->names;
@@ -93,6 +93,49 @@ void TestPacking() {
   CheckPacked({});
 }
 
+// Returns the wds of what is packed: those of the events are their numbers, from 1 on.
+std::vector<int32_t> PackedWithMarks(const std::vector<PlacedMark>& marks, const std::vector<char>& records) {
+  auto batch = std::make_unique<PackedBatch>();
+  Pack(records.data(), records.size(), marks.data(), marks.size(), batch.get());
+  std::vector<int32_t> wds;
+  const char* group = batch->names;
+  for (size_t i = 0; i < batch->count; i++) {
+    const int32_t* row = batch->rows + i * kColumns;
+    if (i > 0 && i % kGroup == 0) group += batch->GroupBytes(i - kGroup);
+    int32_t start = i % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & kNameEnd;
+    bool same = (row[3] & kSameName) != 0;
+    std::string name =
+        same ? "name" : std::string(group + start, static_cast<size_t>((row[3] & kNameEnd) - start));
+    bool mark = row[0] < kNoMark;
+    Check(name == (mark ? "" : "name"), "the name beside a mark", i);
+    Check(!same || (i > 0 && i % kGroup > 0 && wds.back() > 0), "the name of a mark", i);
+    Check((row[1] == IN_IGNORED) == mark, "the mask of a mark", i);
+    wds.push_back(row[0]);
+  }
+  return wds;
+}
+
+void TestMarks() {
+  constexpr int kEvents = 2 * kGroup + 2;
+  std::vector<char> records;
+  for (int wd = 1; wd <= kEvents; wd++) Append(&records, wd, "name");
+  size_t record = records.size() / kEvents;
+  // Two marks at one place, behind each number of records, and a third behind all.
+  for (size_t behind = 0; behind <= kEvents; behind++) {
+    std::vector<int32_t> expected;
+    for (size_t i = 0; i <= kEvents; i++) {
+      if (i == behind) expected.insert(expected.end(), {kNoMark - 1, kNoMark - 2});
+      if (i < kEvents) expected.push_back(static_cast<int32_t>(i) + 1);
+    }
+    expected.push_back(kNoMark - 3);
+    uint64_t at = behind * record;
+    auto packed =
+        PackedWithMarks({{at, kNoMark - 1}, {at, kNoMark - 2}, {records.size(), kNoMark - 3}}, records);
+    Check(packed == expected, "marks where they were set", behind);
+  }
+  Check(PackedWithMarks({{0, kNoMark - 1}}, {}) == std::vector<int32_t>{kNoMark - 1}, "a mark alone", 0);
+}
+
 void TestArena() {
   Arena arena;
   arena.SetBound(3 * kReadBytes + 1);
@@ -118,6 +161,7 @@ void TestArena() {
 
 int main() {
   TestPacking();
+  TestMarks();
   TestArena();
   return 0;
 }

@@ -107,6 +107,26 @@ describe.each<[WatchOptions]>([
   })
 })
 
+// Both have one inotify instance, and the events of before are for the other alone.
+describe('while another watcher is open', () => {
+  test.each(ACTS)('%s', async (_, act, expected) => {
+    const { root, at } = tree()
+    await told(root, root, { recursive: true }, () => {})
+    const { lines } = await told(root, root, { recursive: true }, () => act(at))
+    expect(lines).toEqual(expected)
+  })
+
+  test('more than one read of the kernel gives, behind what the other has not read yet', async () => {
+    const { root, at } = tree('/dev/shm')
+    await told(root, at('a'), {}, () => {})
+    for (let i = 0; i < 100; i++) fs.mkdirSync(at(`a/${i}`))
+    const { lines } = await told(root, at('a/b'), {}, () => {
+      for (let i = 0; i < 5000; i++) fs.mkdirSync(at(`a/b/${i}`))
+    })
+    expect(lines).toEqual(Array.from({ length: 5000 }, (_, i) => `create directory a/b/${i}`))
+  })
+})
+
 test.each(ACTS)('of what is there with `initial`, and then: %s', async (_, act, expected) => {
   const { root, at } = tree()
   const { lines } = await told(root, root, { recursive: true, initial: true }, () => act(at))
