@@ -65,7 +65,7 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
 
     expect(alone.code).toBe(0)
     expect(alone.stdout.split('\n')[0]).toMatch(/^\S+\/app\.yaml: This file is stale/)
-  }, 120_000)
+  })
 
   test('each place: what is proved, moved, left by a layer, gone', async () => {
     const { probed, codes, left, binds, same, layer, gone, errors } = await play<{
@@ -123,14 +123,14 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
       stdout: '',
       stderr: expect.stringMatching(/^inotify-bridge diagnose: ENOTCONN/),
     })
-  }, 120_000)
+  })
 
   test('a server that holds whoever asks beyond SIGKILL: the command ends, and lets go of its output', async () => {
     const said = await play<Ran>('silent')
     expect(said.took).toBeLessThan(15_000)
     expect(said.code).toBe(1)
     expect(said.stdout).toMatch(/does not answer\./)
-  }, 120_000)
+  })
 
   test('a server that has stopped: an answer within 6 s, and what the mount table says', async () => {
     const { text, json } = await play<{ text: Ran; json: Ran }>('stopped')
@@ -145,7 +145,7 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
       error: { code: 'ETIMEDOUT' },
       mount: { type: expect.stringMatching(/^fuse/) },
     })
-  }, 120_000)
+  })
 
   const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
   test.skipIf(!hasBindfs)(
@@ -160,7 +160,6 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
       })
       expect(rest).toEqual({ code: 0, made: expect.arrayContaining(['.inotify-bridge-probe']), left: [] })
     },
-    120_000,
   )
 })
 

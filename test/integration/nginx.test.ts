@@ -96,7 +96,7 @@ describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN)
       expect(run.stderr).toBe('')
       process.kill(pid, 'SIGTERM')
       expect(await run.ended()).toMatchObject({ code: 0 })
-    }, 120_000)
+    })
 
     test('by its pid file, and again after it was put back to what it was', async () => {
       const { url, show, told, config } = await pod('--signal', 'HUP', '--pid-file', 'DIR/nginx.pid')

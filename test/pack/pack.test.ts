@@ -43,7 +43,7 @@ beforeAll(() => {
     .map((name) => name.replace(/^package\//, ''))
   writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "private": true }')
   run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', tarball])
-}, 180_000)
+})
 
 test('the tarball has what a user needs, and nothing that makes npm compile', () => {
   expect(files).toEqual(

@@ -35,7 +35,7 @@ function directoryFor(...chains: string[]): string {
   onTestFinished(() => {
     for (const name of chains) chain('remove', join(directory, name))
     rmSync(directory, { recursive: true })
-  }, 60_000)
+  })
   for (const name of chains) mkdirSync(join(directory, name))
   return directory
 }
