@@ -60,11 +60,12 @@ const PARTS = {
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
     /^src\/watch\/gitignore\//,
+    /^src\/relay\/address\.ts$/,
     /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/(mounts|volume)\//),
-  engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
+  engine: inAnyOf(/^src\/watch\//, /^src\/relay\/(relay_client|frames)\.ts$/, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   // The replacing of a file, which a saving watcher does as well.
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/.*)\.ts$/),

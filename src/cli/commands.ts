@@ -7,6 +7,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map(
     mirror: async () => (await import('./mirror/mirror.ts')).mirrorCommand,
     publish: async () => (await import('./publish/publish.ts')).publishCommand,
     reload: async () => (await import('./reload/reload.ts')).reloadCommand,
+    relay: async () => (await import('./relay/relay.ts')).relayCommand,
     run: async () => (await import('./run/run.ts')).runCommand,
     exec: async () => (await import('./exec/exec.ts')).execCommand,
     diagnose: async () => (await import('./diagnose/diagnose.ts')).diagnoseCommand,

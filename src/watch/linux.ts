@@ -21,6 +21,8 @@ import {
 } from '../mounts/syscalls/symlinks.ts'
 import { keysOf, pathOf, textOf } from '../name_key.ts'
 import { replaceFileAs } from '../publish/replace_file.ts'
+import { relayToken } from '../relay/address.ts'
+import { RelayClient } from '../relay/relay_client.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { isMissing, isShortage } from './report/watch_error.ts'
@@ -118,6 +120,7 @@ export const linux: WatchSystem = {
     }
   },
   openWalker: () => new Walker(),
+  openRelay: (address, listener) => new RelayClient(address, relayToken(), listener),
   clock: systemClock,
   saving: {
     read: (path) => readFile(pathOf(path)),

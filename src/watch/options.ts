@@ -1,6 +1,8 @@
+import type { NetConnectOpts } from 'node:net'
 import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
+import { relayAddress } from '../relay/address.ts'
 import { type Ignores, ignoresOf, othersThan } from './ignores.ts'
 import type { Kind } from './report/change.ts'
 
@@ -64,6 +66,12 @@ export interface WatchOptions {
   settle?: number
   /** Polls read every file, all of it, and compare contents: for servers whose times and sizes are not reliable (virtiofs with writeback). @default false */
   hash?: boolean
+  /**
+   * `unix:PATH` or `tcp:HOST:PORT` of an `inotify-bridge relay` for the directory that is watched here, where others change it: a host's, of what a guest or a container sees without events. The relay tells
+   * where to look, so that changes are reported within milliseconds, and polls are 30 s apart. Without the relay, and until all has been polled after it came, polls are as `interval` says, and 'error' tells that it is not
+   * there. For one path alone. More: docs/semantics.md, S106.
+   */
+  relay?: string
   /** 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. @default 'utf8' */
   encoding?: 'utf8' | 'buffer'
   /** Closes the watcher when it aborts. */
@@ -92,6 +100,7 @@ export interface Settings {
   settle: number | undefined
   /** Polls compare the contents of files as well. */
   hash: boolean
+  relay: NetConnectOpts | undefined
   encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
   persistent: boolean
@@ -115,7 +124,18 @@ export function filePath(name: string, path: string): string {
 
 const KNOWN = [
   ...['recursive', 'depth', 'backend', 'interval', 'initial', 'since', 'expand', 'followSymlinks'],
-  ...['followRoots', 'ignore', 'only', 'gitignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
+  ...[
+    'followRoots',
+    'ignore',
+    'only',
+    'gitignore',
+    'settle',
+    'hash',
+    'relay',
+    'encoding',
+    'signal',
+    'persistent',
+  ],
 ]
 
 /** Options of other watchers, and the options that do the same here. */
@@ -146,6 +166,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     ignore,
     gitignore = false,
     encoding = 'utf8',
+    relay,
     since,
   } = options
 
@@ -153,6 +174,8 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
     throw invalidArgument(name, backend, `'auto', 'inotify' or 'poll'`)
   }
+  if (relay !== undefined && backend === 'inotify')
+    throw invalidArgument('options.relay', relay, "left out with backend: 'inotify', which polls nothing")
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
@@ -193,6 +216,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     gitignore,
     settle,
     hash,
+    relay: relay === undefined ? undefined : relayAddress(relay, 'options.relay'),
     encoding,
     signal,
     persistent,

@@ -1,8 +1,10 @@
+import type { NetConnectOpts } from 'node:net'
 import type { InotifyOptions } from '../inotify/inotify.ts'
 import type { ShareOwner } from '../inotify/shared_instance.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Resolved } from '../mounts/syscalls/symlinks.ts'
+import type { RelayClient, RelayListener } from '../relay/relay_client.ts'
 import type { Clock } from './clock.ts'
 import type { InotifyInstance } from './inotify_instance.ts'
 import type { Kind } from './report/change.ts'
@@ -80,6 +82,8 @@ export interface WatchSystem {
   /** Resolves with the wds that the kernel has; undefined where nobody can tell. Rejects for want of descriptors or memory alone. */
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
   openWalker(): TreeWalker
+  /** Listens to a relay: see src/relay. */
+  openRelay(address: NetConnectOpts, listener: RelayListener): Pick<RelayClient, 'sync' | 'close'>
   readonly clock: Clock
   readonly saving: SavingSystem
   /** The most entries that are held as objects; the rest is packed. */

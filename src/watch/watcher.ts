@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import { type InspectOptions, inspect } from 'node:util'
+import { invalidArgument } from '../errors.ts'
 import { LONGEST_TIMER } from '../interval.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
@@ -78,6 +79,8 @@ export class Watcher<Path extends string | Buffer = string>
     super()
     const roots = rootPaths(paths)
     const settings = settingsOf(options)
+    if (settings.relay !== undefined && roots.length !== 1)
+      throw invalidArgument('paths', roots, 'one path with `relay`, which tells of one directory')
     const listener = this.#listener()
     const open = (openEngine: OpenEngine) => {
       if (this.#open)

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { readExecArguments } from '../../src/cli/exec/exec.ts'
 import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
+import { readRelayArguments } from '../../src/cli/relay/relay.ts'
 import { readReloadArguments } from '../../src/cli/reload/reload_options.ts'
 import { UsageError } from '../../src/cli/shared/option.ts'
 import { watchCommand } from '../../src/cli/watch/watch.ts'
@@ -53,6 +54,8 @@ export async function expectRightUsage([command = '', ...args]: string[]): Promi
       if (ended instanceof UsageError) throw ended
       return
     }
+    case 'relay':
+      return void readRelayArguments(args)
     case 'run':
       expect(args).toContain('--')
       return

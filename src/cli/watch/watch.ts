@@ -8,6 +8,7 @@ import {
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
 import type { WatchOptions } from '../../watch/options.ts'
+import { relayText } from '../relay/address.ts'
 import { type Command, parse, pick, requirePaths } from '../shared/command.ts'
 import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
 import { PLAIN, rowFormat } from './event_format.ts'
@@ -53,6 +54,12 @@ const OPTIONS = {
   ),
   backend: option('NAME', 'auto (by mount, the default), inotify or poll', oneOf('auto', 'inotify', 'poll')),
   interval: option('MS', 'between polls; 250', whole(1)),
+  relay: option(
+    'ADDRESS',
+    "unix:PATH or tcp:HOST:PORT of an 'inotify-bridge relay' for the one PATH, on the host that changes it: changes are told within milliseconds, and polls are 30 s apart",
+    relayText,
+    BY_CHANGES,
+  ),
   exclude: repeated(
     'REGEX',
     "not these. A directory is left out with all below it where REGEX matches its path and a slash: 'node_modules/'",
@@ -101,7 +108,7 @@ in names are escaped.`,
   options: OPTIONS,
   notes: `Exit code: 0 done, 1 failed or nothing within --timeout, 2 wrong usage.
 
-Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_RELAY_TOKEN.`,
   examples: [
     'inotify-bridge watch -m -r src',
     "inotify-bridge watch -m -e moved_to --format '%T %w%f' --timefmt '%T' /etc/config",
@@ -114,13 +121,16 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
     const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
     const row = json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
     const options: WatchOptions = {
-      ...pick(values, 'backend', 'interval', 'recursive', 'initial', 'only', 'gitignore'),
+      ...pick(values, 'backend', 'interval', 'recursive', 'initial', 'only', 'gitignore', 'relay'),
       ...(values.follow && { followSymlinks: true }),
       // inotifywait tells of each.
       settle: values.settle ?? 0,
     }
 
     requirePaths(paths)
+    if (values.relay !== undefined && paths.length > 1) throw new UsageError('--relay is for one PATH')
+    if (values.relay !== undefined && values.backend === 'inotify')
+      throw new UsageError('--relay does not go with --backend inotify, which polls nothing')
     if (raw) return (await watchSupervised(args, paths, options)) ?? watchRaw({ ...wanted, paths }, signal)
     const given = new GivenPaths(paths)
     const filter = pathFilter(values, (path, kind) => given.shown(path, kind))

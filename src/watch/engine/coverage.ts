@@ -39,12 +39,13 @@ export function coverageOf(
   isThere: boolean,
   links: UncoveredLinks,
   context: EngineContext,
+  relay: string | undefined,
 ): Coverage[] {
   const { tree, pollInterval, pollScope } = context
   const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
     if (!usesPolling) return why
     const statOnly = base !== undefined && pollScope.statsOnly(base) ? STAT_ONLY : undefined
-    return [why, statOnly, pollInterval.slowness].filter((each) => each !== undefined).join('; ')
+    return [why, statOnly, relay, pollInterval.slowness].filter((each) => each !== undefined).join('; ')
   }
 
   if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, links, tree)]

@@ -85,7 +85,7 @@ export class Engine implements InotifyListener {
   }
 
   coverage(): Coverage[] {
-    const { tree, links } = this.#rooms
+    const { tree, links, relayed } = this.#rooms
     const uncovered = new UncoveredLinks(links.refused(), tree)
     const { beginning } = this.rootSet
     const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
@@ -94,7 +94,7 @@ export class Engine implements InotifyListener {
       if (root === undefined) return []
       root.dropMounts(tree)
       const isThere = root.isPresent || beginning.includes(root)
-      return coverageOf(root, isThere, uncovered, this.#rooms)
+      return coverageOf(root, isThere, uncovered, this.#rooms, relayed.why)
     })
   }
 
@@ -115,8 +115,10 @@ export class Engine implements InotifyListener {
 
   /** Closes the engine: nothing is told after the call. */
   async close(): Promise<void> {
-    const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify } = this.#rooms
+    const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify, relayed } =
+      this.#rooms
     this.#closed = true
+    relayed.close()
     this.rootSet.close()
     reporter.stop()
     overflowRecovery.stop()

@@ -24,6 +24,8 @@ export class RepeatingTask {
   readonly #queue = new TaskQueue()
   #cancelTimer: (() => void) | undefined
   #isIdle = false
+  // True: the timer has run out, and its run is under way.
+  #isRunning = false
   #stopped = false
 
   constructor(work: RepeatedWork) {
@@ -58,6 +60,14 @@ export class RepeatingTask {
       })
   }
 
+  /** Forgets when the next run is due, as {@link RepeatedWork.every} has changed. */
+  rearm(): void {
+    if (this.#isRunning) return
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    this.arm()
+  }
+
   /** Does a run that begins after this call. */
   now(): Promise<void> {
     this.#work.interrupt?.(true)
@@ -82,11 +92,13 @@ export class RepeatingTask {
   }
 
   async #tick(): Promise<void> {
+    this.#isRunning = true
     try {
       await this.#run()
     } catch (error) {
       this.#work.failed(error)
     }
+    this.#isRunning = false
     this.#cancelTimer = undefined
     this.arm()
   }

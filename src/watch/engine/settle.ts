@@ -1,5 +1,6 @@
 import { CoalescedTask } from '../../coalesced_task.ts'
 import type { EngineContext } from './context.ts'
+import type { Relayed } from './relayed.ts'
 import { RepeatingTask } from './repeating_task.ts'
 
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
@@ -20,14 +21,16 @@ const REST = 10
 export class Settle {
   readonly #context: EngineContext
   readonly #polls: RepeatingTask
+  readonly #relayed: Relayed
   readonly #settling: RepeatingTask
   readonly #retries: RepeatingTask
   #tookMs = 0
   readonly #syncing = new CoalescedTask(() => this.#sync())
 
-  constructor(context: EngineContext, polls: RepeatingTask) {
+  constructor(context: EngineContext, polls: RepeatingTask, relayed: Relayed) {
     this.#context = context
     this.#polls = polls
+    this.#relayed = relayed
     const { system, reporter, pending } = context
     const { clock } = system
     const failed = (error: unknown) => reporter.trouble(error)
@@ -82,7 +85,7 @@ export class Settle {
     // Before its next try, nobody else tells what works again by now: a look that was under way may have failed, too.
     await this.#retries.now()
     await this.#lookUntilSettled()
-    await this.#polls.now()
+    if (!(await this.#relayed.sync())) await this.#polls.now()
     // News of the mount table that came meanwhile are looked at before what comes next.
     await mountWatch.settled()
     // No event tells that an ancestor was renamed, or that a directory was removed in which some process still is.

@@ -44,6 +44,7 @@ import type { EngineContext } from './context.ts'
 import { FirstLook } from './first_look.ts'
 import { MountedFiles } from './mounted_files.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
+import { Relayed } from './relayed.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
@@ -134,12 +135,16 @@ export function wire({
   const pollScope = new PollScope(inPoll)
   const poller = new Poller(inPoll, pollScope)
   const polls = new RepeatingTask({
-    every: () => pollInterval.rest,
+    every: () => relayed.rest,
     clock: system.clock,
     failed: (error) => reporter.trouble(error),
     needed: () => pollScope.isNeeded(),
-    run: () => poller.poll(),
-    pollIdle: () => poller.pollIdle(),
+    run: async () => {
+      const end = relayed.poll()
+      await poller.poll()
+      end()
+    },
+    pollIdle: () => (relayed.isConnected ? undefined : poller.pollIdle()),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
 
@@ -151,6 +156,7 @@ export function wire({
     coveredRoots: new CoveredRoots(inForest),
     savedRoots,
   }
+  const relayed = new Relayed(engine, polls)
   return {
     ...engine,
     rules,
@@ -159,7 +165,8 @@ export function wire({
     submounts: new Submounts(engine, mountedFiles),
     overflowRecovery: new OverflowRecovery(engine),
     saver: new Saver(engine),
-    settle: new Settle(engine, polls),
+    relayed,
+    settle: new Settle(engine, polls, relayed),
     believed: new Believed(tree, byPath, queue),
     poller,
     polls,

@@ -58,6 +58,16 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
+  /** Notes a name as events do, of which something else than an event has told. */
+  note(directory: Directory, name: string): void {
+    this.#context.pending.rechecks.noteEvent(directory, name)
+    const recorded = this.#recorded
+    if (recorded === undefined) return
+    const known = recorded.get(directory)
+    if (known === undefined) recorded.set(directory, new Set([name]))
+    else known.add(name)
+  }
+
   /** Translates events. Returns the names that they leave open, and what was seen there. */
   async #take(batch: EventBatch, start: number, end: number): Promise<OpenNames> {
     const { tree, looker, pending, shortage, reporter } = this.#context

@@ -61,6 +61,14 @@ export class PollScope {
     return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
   }
 
+  /** Returns true if nothing is polled but the mount that this root lies on. */
+  isNoneBut(root: Root): boolean {
+    const { forest, files, links } = this.#context
+    if (files.arePolled || links.arePolled || forest.standing().some(isSought)) return false
+    const { bases, leftover } = this.directories()
+    return leftover.length === 0 && bases.length === 1 && bases[0] === root.top
+  }
+
   /** Returns true if the directory's own stat is enough for most polls, while unchanged. Not if contents are read: their times do not tell. */
   statsOnly(base: Directory): boolean {
     const { tree, files, settings } = this.#context

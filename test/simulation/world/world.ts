@@ -125,6 +125,10 @@ export class World implements WatchSystem {
     return this.#call('', () => this.inotify?.group.wds, false)
   }
 
+  openRelay(): never {
+    throw new Error('no simulated world has a relay')
+  }
+
   openWalker(): TreeWalker {
     const walker = new SimulatedWalker(this.tree, this.clock, this.#options.namesPerRead, this.failures)
     this.walkers.push(walker)

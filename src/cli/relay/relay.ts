@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { rmSync, statSync } from 'node:fs'
+import { connect, createServer, type NetConnectOpts, type Server } from 'node:net'
+import { resolve } from 'node:path'
+import { aborted } from 'node:util'
+import { messageOf, printable } from '../../errors.ts'
+import { relayAddress, relayToken } from '../../relay/address.ts'
+import { RelayServer } from '../../relay/relay_server.ts'
+import { limitsOf } from '../../reload/actions/open_files.ts'
+import { watch } from '../../watch/calls.ts'
+import { provideEngine } from '../../watch/engine_part.ts'
+import { openEngine } from '../../watch/open_engine.ts'
+import { Connections, mostConnections } from '../service/connections.ts'
+import { type Command, parse } from '../shared/command.ts'
+import { JSON_OPTION, option, type Reader, UsageError } from '../shared/option.ts'
+import { reportOnStderr, tell } from '../shared/output.ts'
+import { reportProgress } from '../shared/progress.ts'
+import { relayText } from './address.ts'
+
+/** Standard input and output are the one client. */
+const STDIO = '-'
+
+const addressOrStdio: Reader<string> = (text, name) => (text === STDIO ? text : relayText(text, name))
+
+const OPTIONS = {
+  listen: option(
+    'ADDRESS',
+    `unix:PATH; tcp:HOST:PORT, beyond loopback with a token; ${STDIO}: the one client has standard input and output, for ssh, docker exec and socat`,
+    addressOrStdio,
+  ),
+  json: JSON_OPTION,
+} as const
+
+export const relayCommand: Command = {
+  summary: 'tell guests and containers where a directory of this host has changed',
+  usage: ['--listen ADDRESS DIR'],
+  about: `Watches DIR, and tells each client at which paths something has changed. A client is 'inotify-bridge watch --relay ADDRESS', or
+watch() with the option relay, in a guest or a container that sees DIR by a mount without events: it then tells of changes within
+milliseconds, and polls twice a minute. Clients learn names and no contents. They look for themselves: a wrong name costs a look.`,
+  options: OPTIONS,
+  notes: `Whoever may write to a unix socket learns the names in DIR. A socket that a killed run has left is replaced.
+
+Exit code: 0 done, 1 failed, 2 wrong usage.
+
+Environment: INOTIFY_BRIDGE_RELAY_TOKEN, the same on both sides; INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
+  examples: [
+    'inotify-bridge relay --listen unix:/run/project.relay /srv/project',
+    'INOTIFY_BRIDGE_RELAY_TOKEN=$(cat token) inotify-bridge relay --listen tcp:0.0.0.0:7000 /srv/project',
+    "socat VSOCK-LISTEN:7000,fork EXEC:'inotify-bridge relay --listen - /srv/project'",
+  ],
+  printsLog: true,
+  async run(args, signal) {
+    const { directory, listen } = readRelayArguments(args)
+    if (!statSync(directory).isDirectory())
+      throw new UsageError(`'${printable(directory)}' is no directory: name the one that clients watch`)
+    return await relay(resolve(directory), listen, signal)
+  },
+}
+
+export function readRelayArguments(args: readonly string[]) {
+  const { values, words } = parse(args, OPTIONS)
+  const [directory = '', ...others] = words
+  if (directory === '' || others.length > 0) throw new UsageError('name one DIR')
+  const { listen } = values
+  if (listen === undefined) throw new UsageError('say by --listen where clients come')
+  const on = listen === STDIO ? undefined : relayAddress(listen, '--listen')
+  if (relayToken() === '' && on !== undefined && 'host' in on && !isLoopback(on.host ?? ''))
+    throw new UsageError(
+      `${listen} is beyond loopback: set INOTIFY_BRIDGE_RELAY_TOKEN, here and for the clients`,
+    )
+  return { directory, listen: { text: listen, on } }
+}
+
+interface Listen {
+  /** As it was given. */
+  readonly text: string
+  /** undefined: {@link STDIO}. */
+  readonly on: NetConnectOpts | undefined
+}
+
+async function relay(directory: string, { text, on }: Listen, signal: AbortSignal): Promise<number> {
+  provideEngine(openEngine)
+  const options = { recursive: true, encoding: 'buffer', settle: 0, signal } as const
+  await using watcher = watch(directory, options)
+  watcher.on('error', (error) => tell(error))
+  const progress = () =>
+    `watching ${watcher.coverage().reduce((sum, { directories }) => sum + directories, 0)} directories`
+  const endProgress = reportProgress(progress)
+  const relayed = new RelayServer(watcher, directory, relayToken())
+  const watched = watcher.ready.finally(endProgress)
+  if (on === undefined) {
+    signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
+    await Promise.all([watched, relayed.serve(process.stdin, process.stdout)])
+    return 0
+  }
+  const connections = new Connections(mostConnections(limitsOf('self').soft))
+  const said = new Set<string>()
+  const server = createServer((socket) => {
+    connections.add(socket)
+    relayed.serve(socket, socket).catch((error) => {
+      const message = `a client was turned away: ${messageOf(error)}`
+      // Once: a client connects again and again.
+      if (!said.has(message)) tell(message, 'warning')
+      said.add(message)
+    })
+    signal.addEventListener('abort', () => socket.destroy(), { once: true })
+  })
+  await listen(server, on, text)
+  const ended = aborted(signal, server)
+  await watched
+  reportOnStderr('listening', { address: text, path: directory }, `listening on ${text}, for ${directory}`)
+  await ended
+  server.close()
+  return 0
+}
+
+async function listen(server: Server, on: NetConnectOpts, text: string): Promise<void> {
+  try {
+    try {
+      await once(server.listen(on), 'listening')
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'EADDRINUSE' || !('path' in on) || (await answers(on))) throw error
+      rmSync(on.path)
+      await once(server.listen(on), 'listening')
+    }
+  } catch (cause) {
+    throw new Error(
+      `--listen ${printable(text)}: ${messageOf(cause)}; name an address of this host that is free`,
+      { cause },
+    )
+  }
+}
+
+/** Returns true if somebody listens at a socket. */
+async function answers(on: NetConnectOpts): Promise<boolean> {
+  const socket = connect(on)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED'
+  } finally {
+    socket.destroy()
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,200 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Readable, Writable } from 'node:stream'
+import type { Change } from '../watch/report/change.ts'
+import type { Watcher } from '../watch/watcher.ts'
+import {
+  ALIVE,
+  ALIVE_MS,
+  FrameReader,
+  frame,
+  GAP,
+  HELLO,
+  hello,
+  hintFrames,
+  MARK,
+  numbered,
+  REFUSED,
+  readHello,
+  SYNC,
+  VERSION,
+} from './frames.ts'
+
+/** Bytes that may wait for a client that does not read. Beyond them hints are dropped, and the client is told so when it reads again. */
+const MOST_WAITING = 1024 * 1024
+/** ms that a client has for its HELLO. */
+const PATIENCE_MS = 5000
+
+/** Tells clients at which paths of a directory something has changed. It tells nothing of contents, and opens nothing for a client. */
+export class RelayServer {
+  readonly #watcher: Watcher<Buffer>
+  readonly #directory: string
+  readonly #token: string
+  readonly #clients = new Set<Client>()
+  #alive: NodeJS.Timeout | undefined
+
+  /**
+   * @param watcher watches the directory, absolute, and all below
+   * @param token the one that clients must have
+   */
+  constructor(watcher: Watcher<Buffer>, directory: string, token: string) {
+    this.#watcher = watcher
+    this.#directory = directory
+    this.#token = token
+    watcher.on('changes', (changes) => this.#tell(changes))
+  }
+
+  /** The number of clients. */
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /** Serves a client until the client ends. Rejects if the client is refused, since it has sent what no client sends. */
+  async serve(from: Readable, to: Writable): Promise<void> {
+    const client = new Client(to, this.#watcher)
+    const reader = new FrameReader()
+    let impatience: NodeJS.Timeout | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        impatience = setTimeout(() => reject(new Error(`no HELLO in ${PATIENCE_MS} ms`)), PATIENCE_MS)
+        from.on('data', (chunk: Buffer) => {
+          try {
+            for (const { type, body } of reader.frames(chunk)) this.#take(client, type, body)
+            if (this.#clients.has(client)) clearTimeout(impatience)
+          } catch (error) {
+            reject(error)
+          }
+        })
+        from
+          .on('end', resolve)
+          .on('close', resolve)
+          .on('error', () => {})
+      })
+    } catch (error) {
+      from.removeAllListeners('data').resume()
+      client.refuse((error as Error).message, () => from.destroy())
+      throw error
+    } finally {
+      clearTimeout(impatience)
+      this.#remove(client)
+    }
+  }
+
+  /** Throws at what no client sends. */
+  #take(client: Client, type: number, body: Buffer): void {
+    const isKnown = this.#clients.has(client)
+    if (type === HELLO && !isKnown) {
+      this.#admit(body)
+      this.#add(client)
+      const greet = () => client.greet(this.#directory)
+      this.#watcher.ready.then(greet, greet)
+    } else if (type === SYNC && body.length === 4 && isKnown) client.sync(body.readUInt32LE())
+    else throw new Error(`a frame of the type ${type}, which no client sends`)
+  }
+
+  /** Throws if a client is not to be served. */
+  #admit(body: Buffer): void {
+    const { version, rest } = readHello(body)
+    if (version !== VERSION)
+      throw new Error(`the client speaks version ${version}, and this relay ${VERSION}`)
+    const [given, wanted] = [Buffer.from(rest), Buffer.from(this.#token)]
+    if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
+      throw new Error("the client's INOTIFY_BRIDGE_RELAY_TOKEN is not this relay's")
+  }
+
+  #add(client: Client): void {
+    this.#clients.add(client)
+    this.#alive ??= setInterval(() => {
+      for (const each of this.#clients) each.send([frame(ALIVE)])
+    }, ALIVE_MS)
+  }
+
+  #remove(client: Client): void {
+    this.#clients.delete(client)
+    if (this.#clients.size > 0) return
+    clearInterval(this.#alive)
+    this.#alive = undefined
+  }
+
+  #tell(changes: ReadonlyArray<Change<Buffer>>): void {
+    if (this.#clients.size === 0) return
+    const prefix = Buffer.byteLength(this.#directory) + (this.#directory === '/' ? 0 : 1)
+    const paths = new Set<string>()
+    let hasGap = false
+    for (const change of changes) {
+      if (!('mask' in change)) hasGap ||= change.type === 'lost' || change.type === 'restored'
+      else for (const path of pathsOf(change)) paths.add(path.toString('latin1', prefix))
+    }
+    const frames = hintFrames([...paths].map((path) => Buffer.from(path, 'latin1')))
+    if (hasGap) frames.push(frame(GAP))
+    for (const client of this.#clients) client.tell(frames)
+  }
+}
+
+function pathsOf(
+  change: Exclude<Change<Buffer>, { type: 'overflow' | 'recovered' | 'lost' | 'restored' }>,
+): Buffer[] {
+  if (change.type === 'rename') return [change.from, change.path]
+  return change.type === 'exchange' ? [change.other, change.path] : [change.path]
+}
+
+/** One client of a {@link RelayServer}. */
+class Client {
+  readonly #to: Writable
+  readonly #watcher: Watcher<Buffer>
+  #isGreeted = false
+  // True: hints have been dropped.
+  #hasGap = false
+  #isSyncing = false
+  #asked: number | undefined
+
+  constructor(to: Writable, watcher: Watcher<Buffer>) {
+    this.#to = to
+    this.#watcher = watcher
+    to.on('drain', () => {
+      if (!this.#hasGap) return
+      this.#hasGap = false
+      this.send([frame(GAP)])
+    })
+    // A client that has gone ends the loop that reads from it.
+    to.on('error', () => {})
+  }
+
+  greet(directory: string): void {
+    this.#isGreeted = true
+    this.send([hello(directory)])
+  }
+
+  /** Sends hints; before the greeting there is nothing to be told. */
+  tell(frames: readonly Buffer[]): void {
+    if (this.#isGreeted && !this.send(frames)) this.#hasGap = true
+  }
+
+  /** Returns false if the client has too much to read already. */
+  send(frames: readonly Buffer[]): boolean {
+    if (!this.#to.writable || this.#to.writableLength > MOST_WAITING) return false
+    for (const each of frames) this.#to.write(each)
+    return true
+  }
+
+  /** Sends a MARK when all changes up to now have been told. A later SYNC stands for those before. */
+  sync(number: number): void {
+    this.#asked = number
+    if (!this.#isSyncing) void this.#sync()
+  }
+
+  async #sync(): Promise<void> {
+    this.#isSyncing = true
+    for (let number = this.#asked; number !== undefined; number = this.#asked) {
+      this.#asked = undefined
+      await this.#watcher.sync().catch(() => {})
+      this.#to.write(numbered(MARK, number))
+    }
+    this.#isSyncing = false
+  }
+
+  /** Sends the reason, and calls back when the client has it, or has gone. */
+  refuse(why: string, done: () => void): void {
+    if (this.#to.writable) this.#to.end(frame(REFUSED, Buffer.from(why)), done)
+    else done()
+  }
+}

@@ -1,0 +1,138 @@
+import type { RelayClient, RelayListener } from '../../relay/relay_client.ts'
+import { Directory } from '../tree/directory.ts'
+import type { EngineContext } from './context.ts'
+import type { RepeatingTask } from './repeating_task.ts'
+
+/** ms between polls while a relay tells of changes: a relay of another directory, say, tells of none. */
+const RELAYED_MS = 30_000
+
+/** The most ms between polls until one has looked at everything behind a gap. */
+const BEHIND_MS = 1000
+
+/** NAME_MAX: a longer name comes from no file system. */
+const NAME_BYTES = 255
+
+/**
+ * Looks at names that a relay has hinted at, and tells how seldom polls may be meanwhile. A hint says that something has changed at a path, and never what:
+ * so a forged or doubled hint costs a look. After each gap in the hints a poll looks at everything.
+ */
+export class Relayed implements RelayListener {
+  readonly #context: EngineContext
+  readonly #polls: RepeatingTask
+  readonly #relay: Pick<RelayClient, 'sync' | 'close'> | undefined
+  // True: the relay is there, and tells of all changes after the last gap.
+  #isConnected = false
+  // True: a poll of the root, begun after the last gap, is over.
+  #isCaughtUp = false
+  #gaps = 0
+
+  constructor(context: EngineContext, polls: RepeatingTask) {
+    this.#context = context
+    this.#polls = polls
+    this.#relay = context.settings.relay && context.system.openRelay(context.settings.relay, this)
+  }
+
+  /** ms from one poll to the next. */
+  get rest(): number {
+    const { settings, pollInterval } = this.#context
+    if (this.#isTrusted) return Math.max(RELAYED_MS, settings.interval)
+    const { rest } = pollInterval
+    // The poll at the gap may have come before the root.
+    return this.#isConnected ? Math.min(rest, BEHIND_MS) : rest
+  }
+
+  /** One sentence; undefined: there is no relay to be had. */
+  get why(): string | undefined {
+    if (this.#relay === undefined) return undefined
+    if (!this.#isConnected) return 'its relay is not there'
+    return this.#isTrusted
+      ? `its relay tells of changes, and a poll every ${this.rest / 1000} s looks for others`
+      : 'its relay tells of changes as well'
+  }
+
+  /** Resolves with true when all changes made before the call have been told; false: a poll has to tell them. */
+  async sync(): Promise<boolean> {
+    return this.#isTrusted && (await this.#relay?.sync()) === true && this.#isTrusted
+  }
+
+  /** True: there is a relay. Polls are then made here, and not by the walker's thread alone. */
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Notes that a poll begins. Returns the function to be called at its end. */
+  poll(): () => void {
+    const gaps = this.#gaps
+    const [root] = this.#context.forest.standing()
+    const isPolled = root?.isPresent === true
+    return () => {
+      if (isPolled && gaps === this.#gaps) this.#isCaughtUp = this.#isConnected
+    }
+  }
+
+  gap(): void {
+    this.#isConnected = true
+    this.#fallBehind()
+  }
+
+  async hints(paths: readonly string[]): Promise<void> {
+    const { queue, reporter } = this.#context
+    await queue.run(async () => this.#take(paths)).catch((error) => reporter.trouble(error))
+    await reporter.room()
+  }
+
+  lost(error: Error): void {
+    this.#isConnected = false
+    this.#context.reporter.trouble(error)
+    this.#fallBehind()
+  }
+
+  close(): void {
+    this.#relay?.close()
+  }
+
+  /** True: what the relay does not tell has not changed. It tells of one mount, of the one root. */
+  get #isTrusted(): boolean {
+    const { forest, pollScope } = this.#context
+    const [root, ...others] = forest.standing()
+    if (!this.#isConnected || !this.#isCaughtUp || root === undefined || others.length > 0) return false
+    return pollScope.isNoneBut(root)
+  }
+
+  /** Has everything polled now, as hints are missing. */
+  #fallBehind(): void {
+    this.#isCaughtUp = false
+    this.#gaps++
+    // The time of the next poll was another one.
+    this.#polls.rearm()
+    this.#polls.now().catch((error) => this.#context.reporter.trouble(error))
+  }
+
+  #take(paths: readonly string[]): void {
+    const [root] = this.#context.forest.standing()
+    for (const path of new Set(paths)) {
+      const names = path.split('/')
+      if (root?.top === undefined || path === '') this.#fallBehind()
+      else if (names.every(isName)) this.#look(root.top, names)
+    }
+  }
+
+  /** Has the last name looked at, or the first that leads to no known directory. */
+  #look(top: Directory, [first = '', ...others]: readonly string[]): void {
+    const { tree, pending, events } = this.#context
+    let [directory, name] = [top, first]
+    for (const next of others) {
+      const below = tree.entriesOf(directory).get(name)
+      if (!(below instanceof Directory && below.isListed)) break
+      directory = below
+      name = next
+    }
+    events.note(directory, name)
+    pending.work.look(directory, name)
+  }
+}
+
+/** Returns true for a name that an entry may have. */
+function isName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && name.length <= NAME_BYTES
+}

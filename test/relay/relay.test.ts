@@ -1,0 +1,222 @@
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { FrameReader, frame, GAP, HELLO, HINT, hello } from '../../src/relay/frames.ts'
+import type { RelayListener } from '../../src/relay/relay_client.ts'
+import { RelayServer } from '../../src/relay/relay_server.ts'
+import { Watcher } from '../../src/watch/watcher.ts'
+import { scratch } from '../support/scratch.ts'
+import { Replay, reality, story, watching } from '../watch/support.ts'
+import { relayed, TestRelay, TRUSTED } from './support.ts'
+
+type At = (path: string) => string
+
+describe('a change at the host is told without a poll', () => {
+  test.each<[string, (at: At) => unknown, string[]]>([
+    ['a file is written', (at) => appendFileSync(at('d/f'), 'x'), ['modify file d/f']],
+    ['a file is made', (at) => writeFileSync(at('d/new'), ''), ['create file d/new']],
+    ['a file is removed', (at) => rmSync(at('d/f')), ['delete file d/f']],
+    ['a file is renamed', (at) => renameSync(at('d/f'), at('d/h')), ['rename file d/f d/h']],
+    ['over another one', (at) => renameSync(at('d/f'), at('d/g')), ['rename file d/f d/g replaced']],
+    ['a directory is renamed', (at) => renameSync(at('d'), at('e')), ['rename directory d e']],
+    [
+      'directories are made, and a file in them',
+      (at) => [mkdirSync(at('d/x/y'), { recursive: true }), writeFileSync(at('d/x/y/f'), '')],
+      ['create directory d/x', 'create directory d/x/y', 'create file d/x/y/f'],
+    ],
+    [
+      'a directory is removed',
+      (at) => rmSync(at('d/below'), { recursive: true }),
+      ['delete directory d/below'],
+    ],
+    ['a link', (at) => symlinkSync('f', at('d/link')), ['create symlink d/link']],
+    [
+      'a name that is no UTF-8',
+      (at) => mkdirSync(Buffer.concat([Buffer.from(at('d/')), Buffer.from([0xff])])),
+      ['create directory d/\ufffd'],
+    ],
+  ])('%s', async (_, act, expected) => {
+    const { at, root, changes } = await relayed()
+    act(at)
+    await expect.poll(() => story(changes, root)).toEqual(expected)
+    expect(changes.every(({ source }) => source === 'rescan')).toBe(true)
+  })
+})
+
+test('sync() waits for the host', async () => {
+  const { at, told } = await relayed()
+  for (let i = 0; i < 500; i++) writeFileSync(at(`d/${i}`), '')
+  expect((await told()).length).toBe(500)
+})
+
+test('where the relay goes, polls tell, and an error says so once; where it is back, the relay does', async () => {
+  const { at, root, changes, relay, why, errors } = await relayed({}, 20)
+  await relay.stop()
+  await expect.poll(why).toMatch(/; its relay is not there$/)
+  appendFileSync(at('d/f'), 'x')
+  await expect.poll(() => story(changes, root)).toEqual(['modify file d/f'])
+  expect(changes[0]?.source).toBe('poll')
+  expect(errors.map(({ message }) => message)).toEqual([
+    expect.stringMatching(
+      /^(ECONNRESET|EPIPE): .*, relay 'unix:.*' \(.*; until there is a relay, polls tell of changes: inotify-bridge relay DIR --listen unix:/,
+    ),
+  ])
+  // While nobody tells, and just before the relay is back.
+  writeFileSync(at('d/between'), '')
+  await relay.start(root)
+  await expect.poll(why).toMatch(TRUSTED)
+  expect(story(changes, root)).toEqual(['modify file d/f', 'create file d/between'])
+  appendFileSync(at('d/g'), 'x')
+  await expect.poll(() => story(changes, root).at(-1)).toEqual('modify file d/g')
+  expect(errors.length).toBe(1)
+})
+
+test('what changes while there was no relay yet is told by the poll behind its first word', async () => {
+  const root = scratch('/dev/shm')
+  const relay = new TestRelay()
+  const options = { recursive: true, backend: 'poll', interval: 1_000_000, relay: relay.address } as const
+  const { changes, watcher } = await watching(root, options)
+  writeFileSync(`${root}/early`, '')
+  await relay.start(root)
+  await expect.poll(() => story(changes, root)).toEqual(['create file early'])
+  await expect.poll(() => watcher.coverage()[0]?.why).toMatch(TRUSTED)
+})
+
+test('a relay without the token is turned away, and so is what is no client', async () => {
+  const root = scratch('/dev/shm')
+  const relay = new TestRelay('secret')
+  await relay.start(root)
+  const watcher = new Watcher(root, { backend: 'poll', relay: relay.address })
+  onTestFinished(() => watcher.close())
+  const [error] = await once(watcher, 'error')
+  expect(error).toMatchObject({ code: 'EACCES', syscall: 'relay' })
+  expect(error.message).toContain("the client's INOTIFY_BRIDGE_RELAY_TOKEN is not this relay's")
+  for (const garbage of [
+    'GET / HTTP/1.1\r\n\r\n',
+    frame(HINT, Buffer.from('a')),
+    frame(HELLO),
+    Buffer.alloc(9),
+  ]) {
+    const before = relay.turnedAway.length
+    const socket = connect(relay.address.slice(5))
+    socket
+      .on('error', () => {})
+      .resume()
+      .write(garbage)
+    await once(socket, 'close')
+    expect(relay.turnedAway.length).toBe(before + 1)
+  }
+})
+
+/** A watcher of a tree whose relay is played by the test. */
+async function played() {
+  const root = scratch('/dev/shm')
+  mkdirSync(`${root}/d`)
+  writeFileSync(`${root}/d/f`, '')
+  let listener: RelayListener | undefined
+  const relay = { sync: async () => true, close() {} }
+  const openRelay = (_: unknown, given: RelayListener) => {
+    listener = given
+    return relay
+  }
+  const options = { recursive: true, backend: 'poll', interval: 1_000_000, relay: 'unix:/nowhere' } as const
+  const watched = await watching(root, options, { openRelay })
+  ;(listener as RelayListener | undefined)?.gap()
+  await expect.poll(() => watched.watcher.coverage()[0]?.why).toMatch(TRUSTED)
+  return { ...watched, root, listener: listener as unknown as RelayListener }
+}
+
+test('a forged hint tells nothing', async () => {
+  const { root, listener, told } = await played()
+  const long = 'x'.repeat(300)
+  const forged = [
+    '..',
+    '../..',
+    '.',
+    'd/..',
+    'd/../..',
+    '/etc',
+    '/',
+    'd//f',
+    'd/',
+    'd/f/g',
+    'nothing',
+    'no/thing',
+    long,
+    `d/${long}`,
+    '\ufffd\0',
+  ]
+  await listener.hints([...forged, ...forged, 'd/f', 'd', 'd/f'])
+  expect(await told()).toEqual([])
+  expect(readdirSync(root)).toEqual(['d'])
+})
+
+test('a hint that was lost costs no change: a gap, or an empty path, has everything polled', async () => {
+  const { root, listener, told, changes } = await played()
+  for (const [name, lose] of [
+    ['gap', () => listener.gap()],
+    ['root', () => listener.hints([''])],
+  ] as const) {
+    writeFileSync(`${root}/d/${name}`, '')
+    expect(await told()).toEqual([])
+    await lose()
+    await expect.poll(() => story(changes.splice(0), root)).toEqual([`create file d/${name}`])
+  }
+})
+
+test('a hint during a poll is not taken back by the poll', async () => {
+  const { root, listener, told } = await played()
+  const replay = new Replay()
+  replay.names.set(`${root}/d/f`, 'file')
+  for (let i = 0; i < 100; i++) {
+    listener.gap()
+    writeFileSync(`${root}/d/${i}`, '')
+    await listener.hints([`d/${i}`])
+    renameSync(`${root}/d/${i}`, `${root}/d/then-${i}`)
+    await listener.hints([`d/then-${i}`, `d/${i}`])
+    if (i % 3 === 0) rmSync(`${root}/d/then-${i}`)
+    replay.apply(await told())
+  }
+  listener.gap()
+  replay.apply(await told())
+  expect(replay.names).toEqual(reality(`${root}/d`))
+})
+
+test('a client that does not read is told that hints were dropped, and the relay keeps no more than a few for it', async () => {
+  const root = scratch('/dev/shm')
+  const watcher = new Watcher<Buffer>(root, { recursive: true, encoding: 'buffer', settle: 0 })
+  onTestFinished(() => watcher.close())
+  await watcher.ready
+  const relay = new RelayServer(watcher, root, '')
+  const [from, to] = [new PassThrough(), new PassThrough()]
+  const serving = relay.serve(from, to)
+  from.write(hello(''))
+  const reader = new FrameReader()
+  const types: number[] = []
+  const take = () => {
+    for (let chunk = to.read(); chunk !== null; chunk = to.read())
+      for (const { type } of reader.frames(chunk)) types.push(type)
+    return types
+  }
+  await expect.poll(take).toContain(HELLO)
+  const name = 'n'.repeat(200)
+  for (let i = 0; i < 40_000; i++) watcher.emit('changes', [created(`${root}/${name}${i}`)])
+  expect(to.writableLength + to.readableLength).toBeLessThan(3 * 1024 * 1024)
+  await expect.poll(take).toContain(GAP)
+  from.end()
+  await serving
+  expect(relay.size).toBe(0)
+})
+
+const created = (path: string) =>
+  ({ type: 'create', path: Buffer.from(path), kind: 'file', mask: 0, source: 'inotify' }) as const
