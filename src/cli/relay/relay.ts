@@ -12,15 +12,14 @@ import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
 import { Connections, mostConnections } from '../service/connections.ts'
 import { type Command, parse } from '../shared/command.ts'
-import { JSON_OPTION, option, type Reader, UsageError } from '../shared/option.ts'
+import { JSON_OPTION, option, passing, UsageError } from '../shared/option.ts'
 import { reportOnStderr, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { relayText } from './address.ts'
 
 /** Standard input and output are the one client. */
 const STDIO = '-'
 
-const addressOrStdio: Reader<string> = (text, name) => (text === STDIO ? text : relayText(text, name))
+const addressOrStdio = passing((text, name) => text === STDIO || relayAddress(text, name))
 
 const OPTIONS = {
   listen: option(

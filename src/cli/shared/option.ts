@@ -50,6 +50,18 @@ export const JSON_OPTION = flag('an object a line, on stderr as well')
 
 export const anyText: Reader<string> = (text) => text
 
+/** Reads a text as it is, if a check of the library does not throw. */
+export const passing =
+  (check: (text: string, name: string) => unknown): Reader<string> =>
+  (text, name) => {
+    try {
+      check(text, name)
+      return text
+    } catch (error) {
+      throw new UsageError((error as TypeError).message)
+    }
+  }
+
 export const path: Reader<string> = (text, name) => {
   if (text === '') throw new UsageError(`${name} takes a path; got ''`)
   return text

@@ -7,10 +7,21 @@ import {
 } from '../../inotify/constants.ts'
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
+import { relayAddress } from '../../relay/address.ts'
+import { othersThan } from '../../watch/ignores.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import { relayText } from '../relay/address.ts'
 import { type Command, parse, pick, requirePaths } from '../shared/command.ts'
-import { anyText, flag, oneOf, option, repeated, UsageError, type Values, whole } from '../shared/option.ts'
+import {
+  anyText,
+  flag,
+  oneOf,
+  option,
+  passing,
+  repeated,
+  UsageError,
+  type Values,
+  whole,
+} from '../shared/option.ts'
 import { PLAIN, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
 import { pathFilter, pattern } from './path_filter.ts'
@@ -57,7 +68,7 @@ const OPTIONS = {
   relay: option(
     'ADDRESS',
     "unix:PATH or tcp:HOST:PORT of an 'inotify-bridge relay' for the one PATH, on the host that changes it: changes are told within milliseconds, and polls are 30 s apart",
-    relayText,
+    passing(relayAddress),
     BY_CHANGES,
   ),
   exclude: repeated(
@@ -72,7 +83,7 @@ const OPTIONS = {
   only: repeated(
     'GLOB',
     "only these files, as '**/*.ts'; directories are searched in any case",
-    anyText,
+    passing((text) => othersThan([text], false)),
     BY_CHANGES,
   ),
   gitignore: flag(
