@@ -1,8 +1,9 @@
-// A file that is opened to be written, and what becomes of it, beside chokidar: the same is done to both.
+// A file that is opened to be written, and what becomes of it, beside chokidar 5 and 6: the same is done to each.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import chokidar from 'chokidar'
+import chokidar6 from 'chokidar6'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ChokidarOptions, watch } from '../../src/entries/chokidar.ts'
 import { scratch } from '../support/scratch.ts'
@@ -54,9 +55,9 @@ test.each<ChokidarOptions>([
   { alwaysStat: true },
   { awaitWriteFinish: { stabilityThreshold: 60, pollInterval: 20 } },
 ])('what has changed is told, and nothing else, with %o', async (options) => {
-  const own = chokidar as unknown as { watch: typeof watch }
+  const originals = [chokidar, chokidar6] as unknown as Array<{ watch: typeof watch }>
   const expected = A_CHANGE.flatMap(([name]) => [`change ${name}`, `change d/${name}`]).sort()
-  const each = [watch, own.watch].map(async (watchBy) => {
+  const each = [{ watch }, ...originals].map(async (library) => {
     const directory = scratch()
     fs.mkdirSync(join(directory, 'd'))
     const steps = [...NOTHING, ...A_CHANGE].flatMap(([name, step]) => [
@@ -66,7 +67,7 @@ test.each<ChokidarOptions>([
     for (const [name] of steps) fs.writeFileSync(join(directory, name), 'old')
     await sleep(20)
     const seen = new Set<string>()
-    const watcher = watchBy(directory, { ignoreInitial: true, ...options })
+    const watcher = library.watch(directory, { ignoreInitial: true, ...options })
     onTestFinished(() => watcher.close())
     watcher.on('all', (event, path) => seen.add(`${event} ${path.slice(directory.length + 1)}`))
     await new Promise<void>((resolve) => watcher.once('ready', resolve))
@@ -79,9 +80,7 @@ test.each<ChokidarOptions>([
     await sleep(150)
     return told()
   })
-  const [ours, theirs] = await Promise.all(each)
-  expect(theirs).toEqual(expected)
-  expect(ours).toEqual(expected)
+  expect(await Promise.all(each)).toEqual([expected, expected, expected])
 })
 
 test('a file that is new and written is told when it is closed, not after the time that one that stays open has', async () => {

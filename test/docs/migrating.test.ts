@@ -13,7 +13,8 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
-import * as chokidar from 'chokidar'
+import chokidar from 'chokidar'
+import chokidar6 from 'chokidar6'
 import { expect, onTestFinished, test } from 'vitest'
 import { watch } from '../../src/entries/watch.ts'
 import { scratch } from '../support/scratch.ts'
@@ -57,18 +58,22 @@ require('@parcel/watcher').subscribe(directory, (_, events) => {
 
 type Tell = (what: string) => void
 
+function watchedBy(library: Pick<typeof chokidar, 'watch'> | Pick<typeof chokidar6, 'watch'>) {
+  return async (directory: string, tell: Tell) => {
+    const watcher = library.watch(directory, { ignoreInitial: true })
+    watcher.on('all', (event: string, path: string) => tell(`${event} ${relative(directory, path)}`))
+    onTestFinished(() => watcher.close())
+    await once(watcher, 'ready')
+  }
+}
+
 /** Each resolves when later changes are told. */
 const WATCHERS: Record<string, (directory: string, tell: Tell) => Promise<void>> = {
   async 'fs.watch'(directory, tell) {
     const watcher = fsWatch(directory, (type, name) => tell(`${type} ${name}`))
     onTestFinished(() => watcher.close())
   },
-  async chokidar(directory, tell) {
-    const watcher = chokidar.watch(directory, { ignoreInitial: true })
-    watcher.on('all', (event, path) => tell(`${event} ${relative(directory, path)}`))
-    onTestFinished(() => watcher.close())
-    await once(watcher, 'ready')
-  },
+  chokidar: watchedBy(chokidar),
   async '@parcel/watcher'(directory, tell) {
     // subscribe() runs in a process of its own: now and then it never returns, because two of its threads
     // wait for each other, and blocks its process.
@@ -119,7 +124,10 @@ test('the table has these steps and watchers', () => {
   expect(head.slice(1)).toEqual(Object.keys(WATCHERS))
 })
 
-for (const [name, start] of Object.entries(WATCHERS)) {
+for (const [name, start, column = name] of [
+  ...Object.entries(WATCHERS),
+  ['chokidar 6', watchedBy(chokidar6), 'chokidar'],
+] as const) {
   test.skipIf(lacks(name))(
     `${name} tells what the table says${lacks(name) ? ' (it is not installed)' : ''}`,
     async () => {
@@ -127,7 +135,7 @@ for (const [name, start] of Object.entries(WATCHERS)) {
       let told = new Set<string>()
       await start(directory, (what) => void told.add(what))
       for (const [step = '', ...cells] of rows) {
-        const cell = cells[head.indexOf(name) - 1] ?? ''
+        const cell = cells[head.indexOf(column) - 1] ?? ''
         STEPS[step]?.(directory, outside)
         // Changes that are wrong or late would disturb the next step.
         await expect
