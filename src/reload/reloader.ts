@@ -1,6 +1,7 @@
 import { addAbortListener, EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { loadAddon } from '../addon.ts'
 import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
@@ -76,6 +77,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   /** @internal Use {@link reload}. `once`: nothing is watched, and what the first {@link trigger} finds is acted upon whatever it is. */
   constructor(config: ReloadConfig, once = false) {
     super()
+    // Else each look would fail, and none would be the last.
+    loadAddon()
     this.#config = config
     const { action } = config
     // The action is a program that goes on: nothing is in use until the program is started with the present content.
@@ -288,6 +291,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
  * differs, and tried again until it has worked. The content at the start is taken to be in use already. Promises: docs/semantics.md, S88 to S103.
  *
  * @throws TypeError: an option is wrong; the message names it
+ * @throws AddonLoadError: the addon cannot be loaded
  * @throws InotifyError: ESRCH: no process has the pid; EACCES: the process is another user's, and /proc hides those (hidepid)
  *
  * @example

@@ -29,6 +29,7 @@ const TRY_ALL = `
     () => bridge.replaceFile(directory + '/file', ''),
     () => bridge.moveFile(directory + '/from', directory + '/to'),
     () => bridge.publishDirectory(directory + '/published', { key: '' }),
+    () => bridge.reload({ paths: [directory], action: { command: ['true'] } }),
   ]) {
     try { await attempt(); failures.push(undefined) }
     catch ({ name, code, message, tried }) { failures.push({ name, code, message, tried }) }
@@ -42,7 +43,7 @@ const refusal = (runtime: string) => ({
   limits: 8,
   backend: expect.any(String),
   isLoaded: false,
-  failures: Array.from({ length: 6 }, () => ({
+  failures: Array.from({ length: 7 }, () => ({
     name: 'AddonLoadError',
     code: 'ERR_INOTIFY_BRIDGE_ADDON',
     message: expect.stringMatching(
