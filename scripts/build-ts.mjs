@@ -22,9 +22,13 @@ if (status !== 0) process.exit(status ?? 1)
 
 // All entry points lie beside each other: code that starts another process finds that process's file there,
 // in dist/ as in out/.
-const entryPoints = readdirSync(join(root, 'src/entries')).map((file) => basename(file, '.ts'))
+const namesIn = (/** @type {string} */ folder) =>
+  readdirSync(join(root, 'src', folder)).map((file) => basename(file, '.ts'))
+const entryPoints = namesIn('entries')
 const entries = {
   ...Object.fromEntries(entryPoints.map((name) => [name, `entries/${name}.ts`])),
+  // Their declarations are those of src/entries: no declaration says that a class is one of two.
+  ...Object.fromEntries(namesIn('drop_ins').map((name) => [name, `drop_ins/${name}.ts`])),
   index: 'index.ts',
   cli: 'cli/main.ts',
   examiner_child: 'cli/diagnose/examiner_child.ts',
@@ -52,7 +56,8 @@ const PARTS = {
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
-  fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs(_promises)?\.ts$/),
+  // Not functions.ts, which loads the addon.
+  fs: inAnyOf(/^src\/fs\/(?!functions)/, /^src\/entries\/fs(_promises)?\.ts$/),
   run: inAnyOf(/^src\/run\//, /^src\/entries\/run\.ts$/),
   parcel: inAnyOf(/^src\/parcel\//, /^src\/entries\/parcel\.ts$/),
   chokidar: inAnyOf(/^src\/chokidar\//, /^src\/entries\/chokidar\.ts$/),

@@ -14,6 +14,7 @@ const VERSIONS = ['22', '24', '26']
 /** Loading, modules loaded by NODE_OPTIONS, inotify, workers, watch, mirror, and the addon's other half. */
 const SHORT = [
   'test/pack/loading.test.ts',
+  'test/drop_ins/hand_over.test.ts',
   'test/register/register.test.ts',
   ...['inotify', 'workers', 'lifecycle', 'window'].map((name) => `test/inotify/${name}.test.ts`),
   ...['watcher', 'lifecycle'].map((name) => `test/watch/${name}.test.ts`),

@@ -15,10 +15,11 @@ export interface Compiled {
   missing(what: string, file: string, cause?: unknown): AddonLoadError
 }
 
-const PLATFORM = `${process.platform}-${process.arch}`
+export const PLATFORM = `${process.platform}-${process.arch}`
 
-/** Throws {@link AddonLoadError} where this package is not to be found. */
+/** Throws {@link AddonLoadError} where this package is not to be found, and on other platforms than Linux. */
 export function findCompiled(what: string): Compiled {
+  refuseOtherPlatforms(what)
   const moduleRoot = findRoot()
   if (moduleRoot === undefined) throw new AddonLoadError(what, PLATFORM, [], bundled(), undefined)
   const places = [
@@ -42,11 +43,13 @@ const ALLOW_ADDONS =
 /** The version of this code, which scripts/build-ts.mjs has put in; missing if nothing has been built. */
 declare const INOTIFY_BRIDGE_VERSION: string
 
+// esbuild and Rollup leave nothing of import.meta in a bundle that is CommonJS, but that has __dirname.
+const own: string | undefined = import.meta.dirname
+/** The directory of this module, or of the bundle that has it. */
+export const here = own ?? (typeof __dirname === 'string' ? __dirname : undefined)
+
 /** The directory of this package: the one that this module is in, or, where it is in a bundle, the one that is installed for that. */
 function findRoot(): string | undefined {
-  // esbuild and Rollup leave nothing of import.meta in a bundle that is CommonJS, but that has __dirname.
-  const own: string | undefined = import.meta.dirname
-  const here = own ?? (typeof __dirname === 'string' ? __dirname : undefined)
   if (here === undefined) return undefined
   const above = join(here, '..')
   return packageIn(above) === undefined ? installedFor(here) : above
@@ -62,19 +65,35 @@ function installedFor(directory: string): string | undefined {
   }
 }
 
+/** The name and version of a runtime that is not Node. */
+export function otherRuntime(): string | undefined {
+  const { bun, deno } = process.versions
+  if (bun !== undefined) return `Bun ${bun}`
+  return deno === undefined ? undefined : `Deno ${deno}`
+}
+
 /**
  * Throws {@link AddonLoadError} where the addon must not even be loaded: Bun has a function of each name of libuv's, and most of them
  * abort the process; Deno lacks some.
  */
 export function refuseOtherRuntimes(): void {
-  const { bun, deno } = process.versions
-  if (bun === undefined && deno === undefined) return
-  const [name, version] = bun === undefined ? ['Deno', deno] : ['Bun', bun]
+  const runtime = otherRuntime()
+  if (runtime === undefined) return
   const hint =
-    `it calls functions of libuv that ${name} has not. Run this with Node (>= 20.19). ` +
-    'What needs no addon works here: diagnosis, masks, constants'
-  throw new AddonLoadError('addon', `${name} ${version}`, [], hint, undefined)
+    'it calls functions of libuv that are missing there. Run this with Node (>= 20.19). ' +
+    `What needs no addon works here: diagnosis, masks, constants; and ${HAND_OVER}`
+  throw new AddonLoadError('addon', runtime, [], hint, undefined)
 }
+
+/** Throws {@link AddonLoadError} on other platforms than Linux. */
+export function refuseOtherPlatforms(what: string): void {
+  if (process.platform === 'linux') return
+  const hint = `inotify is a facility of the Linux kernel: run this on Linux. Elsewhere ${HAND_OVER}`
+  throw new AddonLoadError(what, PLATFORM, [], hint, undefined)
+}
+
+/** See original.ts. */
+const HAND_OVER = 'inotify-bridge/chokidar, /parcel and /fs hand over to what they replace'
 
 /** A function: what is not built has no version, and needs none. */
 const bundled = () =>
@@ -82,8 +101,6 @@ const bundled = () =>
   'where that is run (a node_modules beside it or above it)'
 
 function remedy(moduleRoot: string): string {
-  if (process.platform !== 'linux')
-    return 'inotify is a facility of the Linux kernel, and there is none on this platform'
   const native = printable(join(moduleRoot, 'native'))
   return `compile it (needs g++, make, python3): npm install --no-save node-gyp@12 node-addon-api@8 && npx node-gyp rebuild -C '${native}'`
 }

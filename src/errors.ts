@@ -76,9 +76,10 @@ export function describeErrno(errno: number): [code: string, meaning: string] {
 
 /**
  * The addon, or a program that comes with it, could not be loaded. Thrown by the first call that needs it, not by `import`: masks and constants never do, and
- * `diagnose()` works without it. `cause` is the loader's error.
+ * `diagnose()` works on Linux without it. `cause` is the loader's error.
  *
- * Bun and Deno lack functions of libuv that the addon calls; there it is not loaded at all. A bundle finds the addon in a `node_modules` beside or above it, where the package is
+ * Bun and Deno lack functions of libuv that the addon calls; there, and on other platforms than Linux, it is not loaded at all. There `inotify-bridge/chokidar`, `/parcel` and `/fs` hand over to what
+ * they replace; `import` of the first two throws this error if that is not installed. A bundle finds the addon in a `node_modules` beside or above it, where the package is
  * installed in the same version; esbuild, Rollup and webpack need no settings.
  */
 export class AddonLoadError extends Error {

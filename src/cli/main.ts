@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
+import { refuseOtherPlatforms } from '../compiled.ts'
 import { printable } from '../errors.ts'
 import { COMMANDS } from './commands.ts'
 import type { Command } from './shared/command.ts'
@@ -43,6 +44,8 @@ ${(await Promise.all(commands)).join('\n')}
       process.stdout.write(helpOf(name, command))
       return 0
     }
+    // These two ask nothing of Linux.
+    if (name !== 'exec' && name !== 'completion') refuseOtherPlatforms('addon')
     running = command
     const ended = await command.run(args, signal)
     return typeof ended === 'number' ? ended : endLike(ended)

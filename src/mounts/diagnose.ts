@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { refuseOtherPlatforms } from '../compiled.ts'
 import { loadPart } from '../load_part.ts'
 import type { Diagnosis } from './diagnosis/diagnosis.ts'
 
@@ -7,6 +8,7 @@ import type { Diagnosis } from './diagnosis/diagnosis.ts'
  *
  * @throws InotifyError: (syscall 'statx') the path cannot be reached: ENOENT, EACCES, ENOTDIR, ELOOP, ENAMETOOLONG, ESTALE, ENOTCONN; the hint names the component. ETIMEDOUT: a mount on
  *   the way has not answered for 4 s; the hint names it. A thread of its own waits, and is left behind
+ * @throws AddonLoadError: the platform is not Linux
  *
  * @example
  * ```js
@@ -18,6 +20,7 @@ import type { Diagnosis } from './diagnosis/diagnosis.ts'
  * ```
  */
 export async function diagnose(path: string): Promise<Diagnosis> {
+  refuseOtherPlatforms('addon')
   // Before anything is awaited: the working directory may be another then.
   const absolute = path === '' ? path : resolve(path)
   const { examineHere } = await loadPart(() => import('./diagnosis/examine.ts'))

@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { fetched } from '../../scripts/fetched.mjs'
+import { compares, HANDED_OVER, HEARD, HEARS, installed, ORIGINALS } from '../drop_ins/installed.ts'
 import { scratch } from '../support/scratch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -53,6 +55,14 @@ const refusal = (runtime: string) => ({
   })),
 })
 
+const isArm = process.arch === 'arm64'
+
+/** Other runtimes as npm has them, fetched once, and the arguments before a program. */
+const RUNTIMES: Array<[string, () => string, string[]]> = [
+  ['Bun', () => join(fetched(`@oven/bun-linux-${isArm ? 'aarch64' : 'x64'}@1.4.5`), 'bin/bun'), []],
+  ['Deno', () => join(fetched(`@deno/linux-${isArm ? 'arm64' : 'x64'}-glibc@2.9.6`), 'deno'), ['run', '-A']],
+]
+
 describe.skipIf(!isBuilt)('where there is no loading the addon (needs dist)', () => {
   test('import loads nothing: the addon is loaded when it is needed', () => {
     const script = `${IMPORT}
@@ -75,17 +85,29 @@ describe.skipIf(!isBuilt)('where there is no loading the addon (needs dist)', ()
     expect(run(process.execPath, '--input-type=module', '-e', script, scratch())).toEqual(refusal(name))
   })
 
-  for (const [program, name, args] of [
-    ['bun', 'Bun', []],
-    ['deno', 'Deno', ['run', '-A']],
-  ] as const) {
-    const isInstalled = spawnSync(program, ['--version']).status === 0
-    test.skipIf(!isInstalled)(`${program} itself does not crash (needs ${program})`, () => {
+  describe.each(RUNTIMES)('under %s', (name, program, args) => {
+    test('likewise, and nothing crashes', () => {
       const file = join(scratch(), 'all.mjs')
       writeFileSync(file, `${IMPORT}\n${TRY_ALL}`)
-      expect(run(program, ...args, file, scratch())).toEqual(refusal(name))
+      expect(run(program(), ...args, file, scratch())).toEqual(refusal(name))
     })
-  }
+
+    test.each([
+      ['has the functions of its original', compares(''), HANDED_OVER],
+      ['tells of a new file', HEARS, HEARD],
+    ])('each drop-in %s, and warns', (_, text, expected) => {
+      const cwd = installed(ORIGINALS)
+      writeFileSync(join(cwd, 'program.js'), text)
+      const { stdout, stderr } = spawnSync(program(), [...args, 'program.js'], { cwd, encoding: 'utf8' })
+      expect(stdout).toBe(expected)
+      for (const dropIn of ['chokidar', 'parcel', 'fs', 'fs/promises'])
+        expect(stderr).toMatch(
+          new RegExp(
+            `InotifyBridgeWarning: inotify-bridge/${dropIn} hands over to \\S+ under ${name} .*with Node`,
+          ),
+        )
+    })
+  })
 })
 
 describe.skipIf(!isBuilt || !existsSync(ROLLDOWN))('in a bundle (needs dist and rolldown)', () => {
