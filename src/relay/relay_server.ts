@@ -82,7 +82,8 @@ export class RelayServer {
   /** Throws at what no client sends. */
   #take(client: Client, type: number, body: Buffer): void {
     const isKnown = this.#clients.has(client)
-    if (type === HELLO && !isKnown) {
+    if (type === HELLO) {
+      // A serial line stays as one client follows another.
       this.#admit(body)
       this.#add(client)
       const greet = () => client.greet(this.#directory)

@@ -68,6 +68,15 @@ export const CHANGES = {
     await mkdir(path, { recursive: true })
   },
 
+  /** Makes `count` files, 100 in a directory. */
+  async many({ path, count }) {
+    for (let i = 0; i < count; i++) {
+      const directory = `${path}/${Math.floor(i / 100)}`
+      if (i % 100 === 0) await mkdir(directory, { recursive: true })
+      await writeFile(`${directory}/${i}`, 'one')
+    }
+  },
+
   /**
    * Makes versions 1 to `count` like the AtomicWriter: bursts of `burst` without a pause, `pause` ms apart.
    */

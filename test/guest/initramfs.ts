@@ -16,6 +16,7 @@ export const MODULES = [
   'virtio_pci_modern_dev',
   'virtio_pci_legacy_dev',
   'virtio_pci',
+  'virtio_console',
   'fuse',
   'virtiofs',
   'overlay',

@@ -13,6 +13,8 @@ import { PROGRAMS } from './requirements.ts'
 /** ms; a boot takes 4 s, and several times that on a busy machine. */
 const BOOT_DEADLINE = 90_000
 
+const CLI = join(import.meta.dirname, '../../dist/cli.js')
+
 export interface MachineOptions {
   /** The cache mode of the share. The root directory has `auto`. */
   cache: CacheMode
@@ -24,6 +26,8 @@ export interface MachineOptions {
   nfs?: boolean
   /** Makes the share's daemon log each request. */
   verbose?: boolean
+  /** Starts a relay of the share, which the guest has at /dev/hvc0. */
+  relay?: boolean
 }
 
 /** Returns the kernel and initramfs that have what the options need. */
@@ -37,6 +41,7 @@ export class Machine {
   readonly #directory: string
   readonly #share: string
   #qemu: ChildProcess | undefined
+  #relay: ChildProcess | undefined
   #daemons: Daemon[] = []
   #channel: Channel | undefined
   #runs = 0
@@ -85,13 +90,13 @@ export class Machine {
 
   /** Ends the guest before its daemons: a guest whose file system is gone cannot even be switched off. */
   async close(): Promise<void> {
-    if (this.#qemu !== undefined) await end(this.#qemu)
+    for (const child of [this.#qemu, this.#relay]) if (child !== undefined) await end(child)
     this.#channel?.close()
     for (const daemon of this.#daemons) await daemon.close()
   }
 
   async #boot(prepared: Prepared, options: MachineOptions): Promise<void> {
-    const { cache, rust = false, ninep = false, verbose = false } = options
+    const { cache, rust = false, ninep = false, verbose = false, relay = false } = options
     const { got, missing } = bootOf(prepared, options)
     if (got === undefined) throw new Error(missing)
     const path = (name: string) => join(this.#directory, name)
@@ -128,6 +133,17 @@ export class Machine {
     // QEMU itself serves the directory, with the rights of the host's writers.
     const nine = `local,path=${this.#share},mount_tag=nine,security_model=none`
     if (ninep) command.push('-virtfs', nine)
+    if (relay) {
+      const socket = path('relay.sock')
+      this.#relay = spawnBound(
+        [process.execPath, CLI, 'relay', '--listen', `unix:${socket}`, this.#share],
+        path('relay.log'),
+      )
+      while (!existsSync(socket)) await sleep(10)
+      // reconnect: the relay does not wait for a guest that boots.
+      command.push('-chardev', `socket,id=relay,path=${socket},reconnect=1`)
+      command.push('-device', 'virtio-serial-pci', '-device', 'virtconsole,chardev=relay')
+    }
     this.#qemu = spawnBound(command, path('qemu.log'))
     try {
       await this.#within(BOOT_DEADLINE, 'boot', ready)
@@ -167,7 +183,7 @@ export class Machine {
    * Returns the error with the end of the output of guest and scenario. GUEST_LOGS names a place for all.
    */
   async #explain(error: unknown, output?: string): Promise<Error> {
-    const logs = ['serial.log', 'qemu.log'].map((name) => join(this.#directory, name))
+    const logs = ['serial.log', 'qemu.log', 'relay.log'].map((name) => join(this.#directory, name))
     if (output !== undefined) logs.push(output)
     let text = error instanceof Error ? error.message : String(error)
     for (const log of logs.filter((path) => existsSync(path))) {

@@ -49,7 +49,7 @@ describe('a change at the host is told without a poll', () => {
     const { at, root, changes } = await relayed()
     act(at)
     await expect.poll(() => story(changes, root)).toEqual(expected)
-    expect(changes.every(({ source }) => source === 'rescan')).toBe(true)
+    expect(changes.every(({ source }) => source === 'poll')).toBe(true)
   })
 })
 

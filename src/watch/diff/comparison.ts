@@ -169,11 +169,11 @@ export class Comparison {
   }
 
   /**
-   * Returns true if a look leaves a changed file to others: a look after an event is about which entries there are; other events report writes, or a poll.
+   * Returns true if a look leaves a changed file to others: a look after an event is about which entries there are; other events report writes, or a poll. A look that stands for a poll does not.
    * (Without a poll another file than the known one is reported: the events of the name may have been about the one before.)
    */
   #isLeftToEvents(found: SnapshotDir, { mount }: Directory, before: Entry, now: Entry): boolean {
-    const isLook = found.target?.isLook === true
+    const isLook = found.target?.isLook === true && this.#diff.options.source !== 'poll'
     const isFile = before.kind === now.kind && now.kind !== 'directory'
     return isLook && isFile && mount.usesInotify && mount.usesPolling
   }

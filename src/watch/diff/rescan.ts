@@ -92,11 +92,13 @@ export class Rescan {
    * Lists directories with all that is below them, and looks at names.
    *
    * @param since see {@link DirtySet.list}
+   * @param source 'poll': for what is polled otherwise
    */
   async list(
     directories: readonly Directory[],
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
     since: number,
+    source: 'rescan' | 'poll' = 'rescan',
   ): Promise<void> {
     const { rules } = this.#context
     const snapshot = this.scanner.begin()
@@ -107,7 +109,7 @@ export class Rescan {
       targets.push(this.scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
-    const options = { ...RESCAN, since, statAll: since !== Number.POSITIVE_INFINITY }
+    const options = { ...RESCAN, source, since, statAll: since !== Number.POSITIVE_INFINITY }
     await this.scanner.extend(snapshot, targets, options)
     this.#take(snapshot, options)
   }

@@ -1,4 +1,5 @@
 import type { RelayClient, RelayListener } from '../../relay/relay_client.ts'
+import type { NamesOf } from '../pending/dirty_set.ts'
 import { Directory } from '../tree/directory.ts'
 import type { EngineContext } from './context.ts'
 import type { RepeatingTask } from './repeating_task.ts'
@@ -66,7 +67,10 @@ export class Relayed implements RelayListener {
     const [root] = this.#context.forest.standing()
     const isPolled = root?.isPresent === true
     return () => {
-      if (isPolled && gaps === this.#gaps) this.#isCaughtUp = this.#isConnected
+      if (!isPolled || gaps !== this.#gaps || !this.#isConnected || this.#isCaughtUp) return
+      this.#isCaughtUp = true
+      // The next poll was due soon.
+      this.#polls.rearm()
     }
   }
 
@@ -76,8 +80,10 @@ export class Relayed implements RelayListener {
   }
 
   async hints(paths: readonly string[]): Promise<void> {
-    const { queue, reporter } = this.#context
-    await queue.run(async () => this.#take(paths)).catch((error) => reporter.trouble(error))
+    const { inotify, queue, reporter } = this.#context
+    // Of a change that was made through this mount an event tells, and before the hint.
+    await inotify.barrier().catch(() => {})
+    await queue.run(() => this.#take(paths)).catch((error) => reporter.trouble(error))
     await reporter.room()
   }
 
@@ -108,18 +114,26 @@ export class Relayed implements RelayListener {
     this.#polls.now().catch((error) => this.#context.reporter.trouble(error))
   }
 
-  #take(paths: readonly string[]): void {
-    const [root] = this.#context.forest.standing()
-    for (const path of new Set(paths)) {
+  async #take(paths: readonly string[]): Promise<void> {
+    const { forest, events, rescan, shortage } = this.#context
+    const [root] = forest.standing()
+    const hinted: NamesOf = new Map()
+    for (const path of paths) {
       const names = path.split('/')
-      if (root?.top === undefined || path === '') this.#fallBehind()
-      else if (names.every(isName)) this.#look(root.top, names)
+      if (root?.top === undefined || path === '') return this.#fallBehind()
+      if (!names.every(isName)) continue
+      const { directory, name } = this.#find(root.top, names)
+      events.note(directory, name)
+      hinted.set(directory, (hinted.get(directory) ?? new Set()).add(name))
     }
+    if (hinted.size === 0) return
+    const look = () => rescan.list([], hinted, Number.POSITIVE_INFINITY, 'poll').then(() => true)
+    if (!(await shortage.unless(this, look))) this.#fallBehind()
   }
 
-  /** Has the last name looked at, or the first that leads to no known directory. */
-  #look(top: Directory, [first = '', ...others]: readonly string[]): void {
-    const { tree, pending, events } = this.#context
+  /** Returns the place of the last name, or of the first that leads to no known directory. */
+  #find(top: Directory, [first = '', ...others]: readonly string[]): { directory: Directory; name: string } {
+    const { tree } = this.#context
     let [directory, name] = [top, first]
     for (const next of others) {
       const below = tree.entriesOf(directory).get(name)
@@ -127,8 +141,7 @@ export class Relayed implements RelayListener {
       directory = below
       name = next
     }
-    events.note(directory, name)
-    pending.work.look(directory, name)
+    return { directory, name }
   }
 }
 
