@@ -66,7 +66,7 @@ const PARTS = {
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
     /^src\/watch\/gitignore\//,
     /^src\/relay\/address\.ts$/,
-    /^src\/watch\/report\/(change|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
+    /^src\/watch\/report\/(change|mistakes|next_change|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/(mounts|volume)\//),

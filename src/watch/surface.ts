@@ -14,4 +14,5 @@ export type {
 } from './report/change.ts'
 export type { Coverage } from './report/coverage.ts'
 export type { Entry } from './report/entry.ts'
+export type { NextOptions } from './report/next_change.ts'
 export { Watcher } from './watcher.ts'

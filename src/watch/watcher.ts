@@ -12,6 +12,7 @@ import type { Change } from './report/change.ts'
 import type { Coverage } from './report/coverage.ts'
 import type { Entry } from './report/entry.ts'
 import { warnOfRoots } from './report/mistakes.ts'
+import { matcherOf, type NextOptions } from './report/next_change.ts'
 import { encodePaths, pathEncoderOf } from './report/path_encoding.ts'
 import type { WatchListener } from './report/reporter.ts'
 import { Subscribers } from './report/subscribers.ts'
@@ -211,6 +212,23 @@ export class Watcher<Path extends string | Buffer = string>
     return this.#open && engine?.believed.has(absolute) === true && !engine.holdsCreate(absolute)
   }
 
+  /**
+   * Resolves with the first change that matches, of those that are told from the call on. Call it before the act that makes the change: `const told = watcher.next({ path }); await writeFile(path, text); await told`. To wait for
+   * two changes, call it twice before: both may come in one array.
+   * @throws TypeError: an option that does not exist, or of the wrong type or value
+   * @throws the signal's reason
+   * @throws InotifyError: as {@link ready}; EBADF: closed, before or meanwhile; or the error that ended the watcher, as 'error' has it
+   */
+  async next<const Type extends Change['type'] = Change['type']>(
+    options: NextOptions<Type> = {},
+  ): Promise<Change<Path> & { type: Type }> {
+    const matches = matcherOf(options)
+    const found = await this.#subscribers.first(matches, options.signal)
+    if (found !== undefined) return found as Change<Path> & { type: Type }
+    await this.ready
+    throw closedError()
+  }
+
   /** Lets the open watcher keep the process alive: undoes {@link unref}, and `persistent: false`. */
   ref(): this {
     this.#stay.ref()
@@ -238,7 +256,7 @@ export class Watcher<Path extends string | Buffer = string>
    * Gives changes until {@link close}: all that have been reported since the loop last asked, as one array. A slow consumer holds reading back, in the end to an `'overflow'` and a rescan. Rejects
    * with the error that ended the watcher, if one did.
    *
-   * Leaving the loop closes the watcher, unless another loop, or a listener of 'changes', is there to hear more.
+   * Leaving the loop closes the watcher, unless another loop, a listener of 'changes', or {@link next} is there to hear more.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
     return this.#subscribers.iterate()

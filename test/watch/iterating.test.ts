@@ -95,6 +95,7 @@ describe.each(['inotify', 'poll'] as const)('%s', (backend) => {
   test.each<[string, (watcher: Watcher) => void]>([
     ['a listener', (watcher) => void watcher.on('changes', () => {})],
     ['another loop', (watcher) => void watcher[Symbol.asyncIterator]()],
+    ['next()', (watcher) => void watcher.next({ path: '/elsewhere' }).catch(() => {})],
   ])('leaves the watcher open for %s', async (_, listen) => {
     const { root, watcher } = await open()
     listen(watcher)

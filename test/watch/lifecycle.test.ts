@@ -365,11 +365,13 @@ test('events can no longer be read: error, and closed; a sync does not hang', as
   const { watcher } = await watching(directory, { backend: 'inotify' }, { openInotify })
   const [told, closed] = [once(watcher, 'error'), closeOf(watcher)]
   const next = watcher[Symbol.asyncIterator]().next()
+  const change = watcher.next()
   isBroken = true
   const syncing = watcher.sync()
   await Promise.all([
     expect(syncing).rejects.toMatchObject({ code: 'EBADF' }),
     expect(next).rejects.toThrow('EIO'),
+    expect(change).rejects.toThrow('EIO'),
   ])
   expect((await told)[0]).toMatchObject({ message: 'EIO' })
   await closed
