@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { typeByMagic } from '../mounts/magic.ts'
 import { requireProc } from '../mounts/proc.ts'
@@ -15,7 +15,7 @@ import { hasData } from '../volume/data_link.ts'
 import { isInternal } from '../volume/layout.ts'
 import { mostOf, readWhole } from '../volume/read_file.ts'
 import { Torn } from '../volume/torn.ts'
-import { contentsOf, differing, leadsOutward, type Reading } from './contents.ts'
+import { type Contents, contentsOf, differing, leadsOutward, type Reading } from './contents.ts'
 
 /** The most levels. Each holds a descriptor while the levels below are read. */
 const MAX_DEPTH = 32
@@ -60,6 +60,25 @@ export class ContentReader {
     const kept = [...contents].filter(([key]) => versions.has(key))
     return { ...contentsOf(new Map(kept)), versions, moving: new Set(differing(before, versions)), outward }
   }
+
+  /**
+   * Returns the bytes of a file that is one of the paths, or lies below one.
+   *
+   * @param keys the content that was found: other bytes than those of the file then are not returned
+   * @throws {InotifyError} EAGAIN: the file has changed since; ENOENT: it was not there; it cannot be read
+   */
+  async bytes(path: string, { keys }: Pick<Contents, 'keys'>): Promise<Buffer> {
+    const [first = '', another] = this.paths
+    const below = path === first ? basename(path) : relative(first, path)
+    const known = keys.get(latin1(another === undefined ? below : path))
+    if (known === undefined)
+      throw refusal('ENOENT', path, 'no such file was found when the paths were looked at')
+    const chunks: Buffer[] = []
+    const reader = new ContentReader(this.calls, [path])
+    const { contents } = await new Walk(reader, true, (chunk) => void chunks.push(chunk)).walk()
+    if (contents.size === 1 && contents.get(latin1(basename(path))) === known) return Buffer.concat(chunks)
+    throw refusal('EAGAIN', path, 'it has changed since it was looked at, and is looked at again')
+  }
 }
 
 /** One look at everything. The key of an entry is the bytes of its path, latin1; '' for a directory that is the only path. */
@@ -70,16 +89,21 @@ class Walk {
   readonly outward: string[] = []
   readonly #reader: ContentReader
   readonly #reads: boolean
+  readonly #keep: (chunk: Buffer) => void
   // The directory that keys are relative to.
   #base = '/'
   // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
   readonly #taken = { entries: 0, text: 0, bytes: 0 }
 
-  /** @param reads true: the content is read, too */
-  constructor(reader: ContentReader, reads: boolean) {
+  /**
+   * @param reads true: the content is read, too
+   * @param keep gets what is read
+   */
+  constructor(reader: ContentReader, reads: boolean, keep: (chunk: Buffer) => void = () => {}) {
     this.#reader = reader
     this.#reads = reads
+    this.#keep = keep
   }
 
   async walk(): Promise<this> {
@@ -152,8 +176,9 @@ class Walk {
     const length = Number(file.opened.size)
     this.#take('bytes', length, key)
     // Its ctime tells of a name that it has lost, too.
-    const { digest } = await readWhole(file, length, (_, now) => {
+    const { digest } = await readWhole(file, length, (chunk, now) => {
       if (versionOf(now) !== version) throw new Torn('it changed while it was read')
+      this.#keep(chunk)
     })
     this.#add(key, version, digest)
   }
@@ -248,7 +273,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOTCONN: 'the server of its mount is gone; nothing is done until it is back',
 }
 
-function refusal(errno: 'E2BIG' | 'EINVAL' | 'ENOENT', path: string, hint: string): InotifyError {
+function refusal(errno: 'E2BIG' | 'EAGAIN' | 'EINVAL' | 'ENOENT', path: string, hint: string): InotifyError {
   return new InotifyError({ errno, syscall: 'read', path, hint })
 }
 

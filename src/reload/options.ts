@@ -11,7 +11,7 @@ import { filePath } from '../watch/options.ts'
  *   root, this process's user, or allowed to signal the process himself (kill(2)); likewise a symlink to it. The directories on the way are not judged: use one that only these may write.
  * - `{ signal, process }`: to the process with this executable's name, `nginx`; of a server and its workers, to the server. Only processes of this user count, unless it is root; two are an error.
  * - `{ command }`: a program and its arguments, without a shell. Exit code 0 is success.
- * - `{ http }`: a request, POST if no method is named. A status of 200 to 299 is success; redirects are not followed. Messages show origin and path of a URL, never its query.
+ * - `{ http }`: a request, POST if no method is named, with a file as its body if one is named. A status of 200 to 299 is success; redirects are not followed. Messages show origin and path of a URL, never its query.
  * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs a pod, and a service account that may `patch` the object.
  */
 export type ReloadAction =
@@ -30,7 +30,16 @@ export type ReloadAction =
     }
   | {
       /** POST if no method is named. A status of 200 to 299 is success. */
-      http: { url: string; method?: string; headers?: Record<string, string> }
+      http: {
+        url: string
+        method?: string
+        headers?: Record<string, string>
+        /**
+         * The file whose bytes are sent, one of the paths or below one. Bytes that have changed since the file was looked at are not sent: the action fails, and they are looked at first. The headers name their
+         * type: `{ 'content-type': 'text/caddyfile' }`.
+         */
+        body?: string
+      }
     }
   | { rollout: { kind: 'Deployment' | 'StatefulSet' | 'DaemonSet'; namespace: string; name: string } }
 
@@ -79,10 +88,11 @@ export function readOptions(options: ReloadOptions): ReloadConfig {
     if (typeof value !== 'number' || !(value >= least && value <= LONGEST_TIMER))
       throw invalidArgument(`options.${name}`, value, `a number of ms from ${least} to ${LONGEST_TIMER}`)
   }
+  const absolute = [...new Set(paths.map((path) => filePath('options.paths', path).toWellFormed()))]
   return {
-    paths: [...new Set(paths.map((path) => filePath('options.paths', path).toWellFormed()))],
+    paths: absolute,
     validate: validate === undefined ? undefined : readArgv('options.validate', validate),
-    action: readAction(options.action),
+    action: readAction(options.action, absolute),
     ...times,
   }
 }
@@ -97,7 +107,7 @@ const FORMS = {
   rollout: ['rollout'],
 }
 
-function readAction(action: ReloadAction): ReloadAction {
+function readAction(action: ReloadAction, paths: readonly string[]): ReloadAction {
   const forms = 'one of { signal, pid | pidFile | process }, { command }, { http } or { rollout }'
   if (typeof action !== 'object' || action === null) throw invalidArgument('options.action', action, forms)
   const [form, another] = (Object.keys(FORMS) as Array<keyof typeof FORMS>).filter((each) => each in action)
@@ -105,7 +115,7 @@ function readAction(action: ReloadAction): ReloadAction {
     throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, forms)
   refuseUnknown('options.action', action, FORMS[form])
   if ('pid' in action || 'pidFile' in action || 'process' in action) return readSignal(action)
-  if ('http' in action) return readHttp(action)
+  if ('http' in action) return readHttp(action, paths)
   if ('rollout' in action) return readRollout(action)
   const command = [...readArgv('options.action.command', action.command)]
   const { restart = false } = action
@@ -129,9 +139,10 @@ function readSignal(action: Form<'signal'>): ReloadAction {
   throw invalidArgument('options.action.process', process, "an executable's name, without its directory")
 }
 
-function readHttp({ http }: Form<'http'>): ReloadAction {
-  refuseUnknown('options.action.http', http, ['url', 'method', 'headers'])
+function readHttp({ http }: Form<'http'>, paths: readonly string[]): ReloadAction {
+  refuseUnknown('options.action.http', http, ['url', 'method', 'headers', 'body'])
   const { url, method = 'POST', headers = {} } = http
+  const body = http.body === undefined ? undefined : readBody(http.body, paths)
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   const isAsked = parsed !== undefined && /^https?:$/.test(parsed.protocol)
   if (!isAsked || parsed.username + parsed.password !== '') {
@@ -141,12 +152,20 @@ function readHttp({ http }: Form<'http'>): ReloadAction {
     throw invalidArgument('options.action.http.url', shown, expected)
   }
   try {
-    new Request(parsed, { method, headers })
+    new Request(parsed, { method, headers, ...(body !== undefined && { body: '' }) })
   } catch {
     const given = JSON.stringify({ method, headers: Object.keys(headers) })
-    throw invalidArgument('options.action.http', given, 'a method and headers that fetch takes')
+    const expected = `a method and headers that fetch takes${body === undefined ? '' : ' with a body'}`
+    throw invalidArgument('options.action.http', given, expected)
   }
-  return { http: { url, method, headers: { ...headers } } }
+  return { http: { url, method, headers: { ...headers }, ...(body !== undefined && { body }) } }
+}
+
+function readBody(file: string, paths: readonly string[]): string {
+  const body = filePath('options.action.http.body', file).toWellFormed()
+  if (paths.some((path) => body === path || body.startsWith(path === '/' ? path : `${path}/`))) return body
+  const expected = 'one of the paths, or a file below one: what is sent is looked at before'
+  throw invalidArgument('options.action.http.body', file, expected)
 }
 
 /** The name of an object in Kubernetes: RFC 1123, a subdomain. */

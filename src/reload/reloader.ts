@@ -212,7 +212,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     try {
       const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
       const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
-      await act?.({ digest: now.digest, signal: limit.signal, onChild, onOutput })
+      await act?.({ ...now, signal: limit.signal, onChild, onOutput })
       return !ending.aborted
     } catch (error) {
       if (ending.aborted) return false

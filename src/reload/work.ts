@@ -24,15 +24,20 @@ export function workOf({ paths, validate, action: asked }: ReloadConfig, meant: 
   // For files that may lie on a mount that has stopped answering.
   const calls = new SyscallThread()
   const kept = 'command' in asked && asked.restart ? keepRunning(asked.command as [string]) : undefined
+  const reader = new ContentReader(calls, paths)
   return {
     calls,
-    reader: new ContentReader(calls, paths),
+    reader,
     validate:
       validate && ((context: ActionContext) => runProgram(validate, { ...context, onOutput: undefined })),
     async action(context: ActionContext): Promise<void> {
       if (kept !== undefined) return await kept.action(context)
       if ('command' in asked) return await runProgram(asked.command as [string], context)
-      if ('http' in asked) return await requestUrl(asked.http, context)
+      if ('http' in asked) {
+        const { body } = asked.http
+        const bytes = body === undefined ? undefined : await reader.bytes(body, context)
+        return await requestUrl(asked.http, context, bytes)
+      }
       if ('rollout' in asked) return await rollOut(asked.rollout, context)
       if ('pidFile' in asked) return await signalPidFile(asked.pidFile, asked.signal, calls)
       signalProcess('process' in asked ? processCalled(asked.process) : (meant as Process), asked.signal)

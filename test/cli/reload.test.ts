@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { rounds } from '../support/long.ts'
@@ -124,6 +125,33 @@ test('--http, and --validate with its arguments', async () => {
   writeFileSync(path, 'good 2')
   await run.until('stdout', /^reload /m)
   expect(asked).toEqual([['POST', '/-/reload']])
+})
+
+test('--body and --header, as Caddy takes its configuration', async () => {
+  const { directory, path } = file('localhost\n')
+  const sent: unknown[] = []
+  const server = createServer(async (request, response) => {
+    sent.push([request.headers['content-type'], await text(request)])
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const to = ['--http', `http://127.0.0.1:${port}/load`]
+  const attempt = async (...args: string[]) => {
+    const { code, stderr } = await new Run(['reload', '--once', directory, ...args]).ended()
+    return [code, stderr]
+  }
+  const header = ['--header', 'Content-Type:text/caddyfile', '--header=x: a: b']
+  expect(await attempt(...to, '--body', path, ...header)).toEqual([0, ''])
+  expect(sent).toEqual([['text/caddyfile', 'localhost\n']])
+  const wrong: Array<[string[], string]> = [
+    [[...to, '--body', '/etc/passwd'], 'http.body must be one of the paths, or a file below one'],
+    [[...to, '--header', 'authorization=secret'], "--header takes 'NAME: VALUE'"],
+    [['--signal', 'HUP', '--pid', '1', '--body', path], '--body needs --http'],
+  ]
+  for (const [args, words] of wrong)
+    expect(await attempt(...args)).toEqual([2, expect.stringContaining(words)])
 })
 
 test('--rollout where there is no cluster: said', async () => {

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { ContentReader } from '../../src/reload/content_reader.ts'
 import { scratch } from '../support/scratch.ts'
 import { PATIENCE, reloading } from './fixture.ts'
 
@@ -49,6 +52,78 @@ test('a POST, or what was asked for, that is answered with 2xx', async () => {
     ['POST', '/-/reload', undefined],
     ['PUT', '/x', 'Bearer x'],
   ])
+})
+
+/** A server, and what it was sent: the type of each body, and the body. */
+async function receiving() {
+  const received: Array<[type: string | undefined, body: string]> = []
+  const { url } = await serve(async (request, response) => {
+    const body = await text(request)
+    received.push([request.headers['content-type'], body])
+    response.writeHead(body.includes('bad') ? 400 : 200).end()
+  })
+  return { url: `${url}/load`, received }
+}
+
+describe('a file as the body', () => {
+  const HEADERS = { 'content-type': 'text/caddyfile' }
+  test.each<[how: string, paths: (directory: string) => string[]]>([
+    ['the path', (directory) => [join(directory, 'app')]],
+    ['below the path', (directory) => [directory]],
+    ['one of the paths', (directory) => [join(directory, 'app'), join(directory, 'other')]],
+    ['below one of the paths', (directory) => [directory, scratch()]],
+  ])('is sent with all its bytes: %s, a link of a ConfigMap', async (_, paths) => {
+    const directory = scratch()
+    const large = 'x'.repeat(1_000_000)
+    await atomicWrite(directory, { app: 'one', other: '' })
+    const { url, received } = await receiving()
+    const http = { url, headers: HEADERS, body: join(directory, 'app') }
+    const { reloader, told } = await reloading({ paths: paths(directory), action: { http } })
+    for (const content of ['two', large, '']) {
+      await atomicWrite(directory, { app: content, other: '' })
+      await reloader.trigger()
+    }
+    expect(told).toMatchObject({ failures: [], errors: [] })
+    expect(received).toEqual(['two', large, ''].map((content) => ['text/caddyfile', content]))
+  })
+
+  test('is the version that was validated, or is not sent', async () => {
+    const path = join(scratch(), 'app')
+    writeFileSync(path, 'one')
+    const { url, received } = await receiving()
+    const { reloader, told } = await reloading({ paths: [path], action: { http: { url, body: path } } })
+    const { bytes } = ContentReader.prototype
+    vi.spyOn(ContentReader.prototype, 'bytes').mockImplementationOnce(function (
+      this: ContentReader,
+      ...asked
+    ) {
+      writeFileSync(path, 'three')
+      return bytes.apply(this, asked)
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+    writeFileSync(path, 'two')
+    await reloader.trigger()
+    expect(told.failures).toMatchObject([
+      { stage: 'action', reason: expect.stringMatching(/^EAGAIN: .*app' \(it has changed since/) },
+    ])
+    await expect.poll(() => told.reloads, PATIENCE).toHaveLength(1)
+    expect(received).toEqual([[undefined, 'three']])
+  })
+
+  test('that is gone while the rest of the content is there is a failure', async () => {
+    const directory = scratch()
+    for (const name of ['app', 'other']) writeFileSync(join(directory, name), '')
+    const { url, received } = await receiving()
+    const http = { url, body: join(directory, 'app') }
+    const { reloader, told } = await reloading({ paths: [directory], action: { http } })
+    rmSync(join(directory, 'app'))
+    await reloader.trigger()
+    expect(told.failures).toMatchObject([{ reason: expect.stringContaining('ENOENT') }])
+    writeFileSync(join(directory, 'app'), 'bad')
+    await reloader.trigger()
+    expect(told.failures[1]).toMatchObject({ reason: `POST ${url} was answered with 400 Bad Request` })
+    expect(received).toEqual([[undefined, 'bad']])
+  })
 })
 
 test('any other status is a failure that tells what was answered, and of the query nothing', async () => {

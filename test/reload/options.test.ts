@@ -27,6 +27,16 @@ test.each([
   ],
   ['an empty program', { paths: ['a'], action: { command: [''] } }, 'options.action.command'],
   ['no action', { paths: ['a'] }, 'options.action'],
+  [
+    'a body that is not looked at',
+    { paths: ['/a'], action: { http: { url: 'http://b/', body: '/ab' } } },
+    'options.action.http.body',
+  ],
+  [
+    'a body of a GET',
+    { paths: ['/a'], action: { http: { url: 'http://b/', body: '/a/b', method: 'GET' } } },
+    'options.action.http',
+  ],
   ['two actions', { paths: ['a'], action: { ...command, http: { url: 'http://a' } } }, 'options.action'],
   ['an unknown signal', { paths: ['a'], action: { signal: 'SIGHOP', pid: 1 } }, 'options.action.signal'],
   ['a signal to nobody', { paths: ['a'], action: { signal: 'SIGHUP' } }, 'options.action'],

@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:https'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ActionContext } from '../../src/reload/actions/action.ts'
 import { rollOut } from '../../src/reload/actions/rollout.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
@@ -21,7 +20,7 @@ interface Asked {
 }
 
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web-1' } as const
-const context = (signal = new AbortController().signal): ActionContext => ({ digest: 'a1b2', signal })
+const context = (signal = new AbortController().signal) => ({ digest: 'a1b2', signal })
 
 /** The parts of a cluster that a rollout needs: an API server of TLS, and a service account's files. */
 class Cluster {

@@ -12,7 +12,7 @@ export const reloadCommand: Command = {
   summary: 'signal, call or restart a program when its configuration has changed',
   usage: [
     '[OPTIONS] PATH... --signal SIG (--pid N | --pid-file FILE | --process NAME)',
-    '[OPTIONS] PATH... --http URL',
+    '[OPTIONS] PATH... --http URL [--body FILE]',
     '[OPTIONS] PATH... --rollout KIND/NAME --namespace NAMESPACE',
     '[OPTIONS] PATH... [--restart] -- COMMAND ARG...',
   ],

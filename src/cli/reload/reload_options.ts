@@ -17,6 +17,7 @@ import {
 } from '../shared/option.ts'
 
 const WITH_SIGNAL = { needs: 'signal' }
+const WITH_HTTP = { needs: 'http' }
 
 export const RELOAD_OPTIONS = {
   delay: option(
@@ -49,6 +50,13 @@ export const RELOAD_OPTIONS = {
     WITH_SIGNAL,
   ),
   http: option('URL', 'POST; a status of 200 to 299 is success', anyText),
+  body: option('FILE', 'whose bytes are sent, as they were looked at; a PATH, or below one', path, WITH_HTTP),
+  header: repeated(
+    'HEADER',
+    "'NAME: VALUE', as 'Content-Type: text/caddyfile'; once for each",
+    header,
+    WITH_HTTP,
+  ),
   rollout: option(
     'KIND/NAME',
     "Deployment, StatefulSet or DaemonSet: the digest becomes an annotation of its pods (needs the rights of the pod's service account)",
@@ -86,7 +94,7 @@ export function readReloadArguments(args: readonly string[]) {
 }
 
 function actionOf(values: Values<typeof RELOAD_OPTIONS>, command: string[] | undefined): ReloadAction {
-  const { signal, http, rollout, namespace = '', restart = false } = values
+  const { signal, http: url, header = [], rollout, namespace = '', restart = false } = values
   const { pid, 'pid-file': pidFile, process = '' } = values
   const actions: ReloadAction[] = []
   if (signal !== undefined) {
@@ -95,7 +103,8 @@ function actionOf(values: Values<typeof RELOAD_OPTIONS>, command: string[] | und
     const by = pidFile === undefined ? { process } : { pidFile }
     actions.push({ signal, ...(pid === undefined ? by : { pid }) })
   }
-  if (http !== undefined) actions.push({ http: { url: http } })
+  if (url !== undefined)
+    actions.push({ http: { url, headers: Object.fromEntries(header), ...pick(values, 'body') } })
   if (rollout !== undefined) actions.push({ rollout: { ...rollout, namespace } })
   if (command !== undefined) actions.push({ command, restart })
   const [action, another] = actions
@@ -112,6 +121,13 @@ function signalName(text: string, option: string): NodeJS.Signals {
   const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`
   if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals
   throw new UsageError(`${option} takes the name of a signal, as HUP; got '${printable(text)}'`)
+}
+
+function header(text: string, option: string): [name: string, value: string] {
+  const [, name, value] = /^([^:]+):\s*(.*)$/s.exec(text) ?? []
+  // Repeats no value: it may be secret.
+  if (name === undefined || value === undefined) throw new UsageError(`${option} takes 'NAME: VALUE'`)
+  return [name, value]
 }
 
 function kindAndName(text: string, option: string) {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
+import type { Contents } from '../contents.ts'
 
-export interface ActionContext {
-  /** The digest of the content for which the action is done. */
-  readonly digest: string
+/** The content for which the action is done, and what goes with it. */
+export interface ActionContext extends Contents {
   /** Aborts when the action is to end. The reason's message says why, after the subject: 'timed out after 300 ms'. */
   readonly signal: AbortSignal
   /**

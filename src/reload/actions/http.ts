@@ -5,13 +5,14 @@ import { printable } from '../../errors.ts'
 import type { Form } from '../options.ts'
 import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
 
-/** Asks for a URL. A redirect is a failure: a POST would go on as a GET. */
+/** Asks for a URL, with the bytes of a body, if there is one. A redirect is a failure: a POST would go on as a GET. */
 export async function requestUrl(
   { url, method = 'POST', headers = {} }: Form<'http'>['http'],
   { signal }: ActionContext,
+  body: Buffer | undefined,
 ): Promise<void> {
   const target = new URL(url)
-  await succeed(`${method} ${shown(target)}`, target, { method, headers, signal }, (response) => {
+  await succeed(`${method} ${shown(target)}`, target, { method, headers, signal, body }, (response) => {
     const { location } = response.headers
     const to = location !== undefined && URL.canParse(location, url) ? new URL(location, url) : undefined
     // In a URL of another scheme everything may be path, and secret.
@@ -30,7 +31,7 @@ export async function requestUrl(
 export async function succeed(
   asked: string,
   url: URL,
-  { body, ...options }: RequestOptions & { signal: AbortSignal; body?: string },
+  { body, ...options }: RequestOptions & { signal: AbortSignal; body: string | Buffer | undefined },
   hintOf: (response: IncomingMessage) => string,
 ): Promise<void> {
   try {

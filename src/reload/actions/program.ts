@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { Contents } from '../contents.ts'
 import type { Argv } from '../options.ts'
 import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
@@ -21,7 +22,7 @@ const GRACE = 2000
  */
 export async function runProgram(
   argv: Argv,
-  { signal, onChild, onOutput }: Omit<ActionContext, 'digest'>,
+  { signal, onChild, onOutput }: Omit<ActionContext, keyof Contents>,
 ): Promise<void> {
   signal.throwIfAborted()
   const { child, pid, exited } = await start(argv, 'pipe')

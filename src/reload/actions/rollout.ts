@@ -19,7 +19,7 @@ const HINTS: Readonly<Record<number, string>> = {
  */
 export async function rollOut(
   { kind, namespace, name }: Form<'rollout'>['rollout'],
-  { digest, signal }: ActionContext,
+  { digest, signal }: Pick<ActionContext, 'digest' | 'signal'>,
   root = '',
 ): Promise<void> {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
