@@ -71,7 +71,7 @@ const names = (text: string) => text.trim().split(/\s+/)
 const LATER = names(`
   integration/ docs/site examples/ faults/ fuzz/ pack/
   cli/completion cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent
-  cli/restart cli/watch_recursive
+  cli/restart cli/watch_command cli/watch_recursive
   inotify/guard inotify/hand_over
   mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/target_entries
   mirror/times native/packing native/walker_circumstances

@@ -2,8 +2,9 @@ import { aborted } from 'node:util'
 import { Reloader } from '../../reload/reloader.ts'
 import { startService } from '../service/service.ts'
 import type { Command } from '../shared/command.ts'
-import { report, tell } from '../shared/output.ts'
-import { ours, startReaper } from '../shared/reaper.ts'
+import { attend } from '../shared/ending.ts'
+import { report } from '../shared/output.ts'
+import { startReaper } from '../shared/reaper.ts'
 import { RELOAD_OPTIONS, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
 import { reloadStatus } from './reload_status.ts'
@@ -39,13 +40,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
     await using service = await startService('reload', { listen }, status, report)
     await using reloader = new Reloader(config, once)
     reportReload(reloader)
-    reloader.on('child', (pid, end) => {
-      ours.add(pid)
-      void end.then((how) => {
-        ours.delete(pid)
-        if (how !== '') tell(how)
-      })
-    })
+    reloader.on('child', attend)
     status.follow(reloader)
     const ended = aborted(signal, signal)
     // The reason why the reloader cannot work is an 'error', which is printed.

@@ -1,6 +1,7 @@
 import { type EventEmitter, once } from 'node:events'
 import { constants } from 'node:os'
 import { describeErrno, printable } from '../../errors.ts'
+import { tell } from './output.ts'
 import { ours } from './reaper.ts'
 
 /** The way in which a process has ended. */
@@ -30,6 +31,15 @@ export async function endOf(child: EventEmitter & { pid?: number | undefined }):
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   ours.delete(pid)
   return { code, signal }
+}
+
+/** Leaves a program that goes on to Node until it ends, and tells how, unless that is '': this process has ended it. */
+export function attend(pid: number, ended: Promise<string>): void {
+  ours.add(pid)
+  void ended.then((how) => {
+    ours.delete(pid)
+    if (how !== '') tell(how)
+  })
 }
 
 /** Signals that make a core dump (signal(7)): one of this process would be taken for the command's, or written over it. */

@@ -90,6 +90,7 @@ const OPTIONS = {
     'nothing that git ignores, nor .git: .gitignore files are read again when they change',
     BY_CHANGES,
   ),
+  delay: option('MS', 'without a change before COMMAND is begun anew; 100', whole(0), BY_CHANGES),
   fromfile: repeated('FILE', 'paths, a line each; -: from stdin', anyText, BY_CHANGES),
   format: option(
     'FMT',
@@ -109,10 +110,14 @@ const OPTIONS = {
 
 export const watchCommand: Command = {
   summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
-  usage: ['[OPTIONS] PATH...'],
+  usage: ['[OPTIONS] PATH...', '[OPTIONS] PATH... -- COMMAND [ARG...]'],
   about: `Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
 not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
 follows), RECOVERED.
+
+With COMMAND it prints no changes: it starts COMMAND, and upon changes ends it with all that it has started (SIGTERM, and SIGKILL after
+2 s) and starts it anew. If COMMAND ends by itself, one line on stderr says so, and the next change starts it. It has the same stdin,
+stdout and stderr. Ctrl-C ends COMMAND, and then the watch.
 
 REGEX is JavaScript's, searched for in the path as it is printed, and may be given more than once. Control characters and backslashes
 in names are escaped.`,
@@ -122,14 +127,15 @@ in names are escaped.`,
 Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_RELAY_TOKEN.`,
   examples: [
     'inotify-bridge watch -m -r src',
-    "inotify-bridge watch -m -e moved_to --format '%T %w%f' --timefmt '%T' /etc/config",
+    'inotify-bridge watch -r --gitignore . -- node server.js',
     "inotify-bridge watch -mr --json --exclude 'node_modules/' . | jq .path",
   ],
   async run(args, signal) {
-    const { values, words: paths } = parse(args, OPTIONS)
+    const { values, paths, command } = readWords(args)
     for (const file of values.fromfile ?? []) paths.push(...(await pathsIn(file, signal)))
     const { monitor = false, quiet = [], raw, timeout = 0, json, format = PLAIN, timefmt } = values
-    const wanted = { mask: maskOf(values), monitor, quiet: quiet.length, timeout }
+    const goesOn = monitor || command !== undefined
+    const wanted = { mask: maskOf(values), monitor: goesOn, quiet: quiet.length, timeout }
     const row = json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
     const options: WatchOptions = {
       ...pick(values, 'backend', 'interval', 'recursive', 'initial', 'only', 'gitignore', 'relay'),
@@ -146,8 +152,25 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_REL
     const given = new GivenPaths(paths)
     const filter = pathFilter(values, (path, kind) => given.shown(path, kind))
     if (filter.ignores) options.ignore = filter.ignores
-    return watchChanges({ ...wanted, paths, options, given, filter, format: row }, signal)
+    return watchChanges({ ...wanted, paths, options, given, filter, format: row, command }, signal)
   },
+}
+
+/** Reads the words of the command line. Behind `--` is COMMAND, or where no path is before it, as in `watch -- "$directory"`, the paths. */
+function readWords(args: readonly string[]) {
+  const { values, words, before, behind } = parse(args, OPTIONS)
+  const isCommand = behind !== undefined && (before.length > 0 || values.fromfile !== undefined)
+  if (!isCommand) {
+    if (values.delay !== undefined) throw new UsageError('--delay needs -- COMMAND')
+    return { values, paths: words, command: undefined }
+  }
+  const [program = '', ...rest] = behind
+  if (program === '') throw new UsageError('there is no COMMAND behind --')
+  for (const name of ['raw', 'initial', 'format'] as const)
+    if (values[name] !== undefined)
+      throw new UsageError(`--${name} does not go with -- COMMAND, in whose place no change is printed`)
+  const argv = [program, ...rest] as const
+  return { values, paths: before, command: { argv, delay: values.delay ?? 100 } }
 }
 
 function maskOf({ event: names, raw }: Values<typeof OPTIONS>): number {

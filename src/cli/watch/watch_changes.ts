@@ -1,4 +1,5 @@
 import { InotifyError, printable } from '../../errors.ts'
+import type { Argv } from '../../reload/options.ts'
 import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
@@ -22,13 +23,18 @@ export interface ChangesRequest extends Wanted {
   readonly filter: PathFilter
   /** Prints an event; undefined: --json. */
   readonly format: ((row: EventRow) => string) | undefined
+  /** The command that is begun anew upon changes, in place of their print. */
+  readonly command: { readonly argv: Argv; readonly delay: number } | undefined
 }
 
-/** Prints changes until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
+/** Prints changes, or begins the command anew, until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
 export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
-  const { monitor, quiet, timeout } = request
+  const { monitor, quiet, timeout, command } = request
   provideEngine(openEngine)
+  // Loaded here: it needs much that other watches do not.
+  const keeper = command && (await import('./kept_command.ts'))
   await using watcher = watch(request.paths, { ...request.options, signal })
+  await using kept = keeper && new keeper.KeptCommand(command.argv, command.delay, watcher)
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
   const tellOnce = (error: unknown) => {
@@ -40,17 +46,19 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   const endProgress =
     quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
   let isReady = false
-  let absence: InotifyError | undefined
+  let failure: unknown
+  const fail = (error: unknown) => {
+    failure = error
+    void watcher.close()
+  }
   const onReady = () => {
     isReady = true
     endProgress()
-    absence = absenceIn(watcher.coverage())
-    if (absence !== undefined) {
-      void watcher.close()
-      return
-    }
+    const absence = absenceIn(watcher.coverage())
+    if (absence !== undefined) return fail(absence)
     if (quiet === 0) tellCoverage(watcher.coverage())
     wait.restart()
+    kept?.start().catch(fail)
   }
   watcher.ready.then(onReady, () => {})
 
@@ -64,7 +72,9 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
       const wanted = batch.filter(isWanted)
       if (wanted.length === 0) continue
       wait.stop()
-      if (quiet < 2) await print(lines(wanted), signal)
+      if (kept !== undefined) {
+        if (isReady) kept.changed()
+      } else if (quiet < 2) await print(lines(wanted), signal)
       if (!monitor && wanted.some((change) => !isInitial(change))) return 0
       if (isReady) wait.restart()
     }
@@ -75,8 +85,8 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
     endProgress()
     wait.stop()
   }
-  if (absence === undefined) return wait.end()
-  tellOnce(absence)
+  if (failure === undefined) return wait.end()
+  tellOnce(failure)
   return 1
 }
 

@@ -46,14 +46,18 @@ export async function runProgram(
   if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + how, output.toString())
 }
 
-/** Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `end` ends it for good. */
-export function keepRunning(argv: Argv) {
+/**
+ * Keeps a program that goes on, and has this process's stdout and stderr. The action ends it, if it runs, and starts it; `stop` ends it, and `end` for good.
+ *
+ * @param stdin 'inherit': it has this process's stdin, too
+ */
+export function keepRunning(argv: Argv, stdin: 'ignore' | 'inherit' = 'ignore') {
   let isOver = false
   let endLast = async () => ''
-  const action = async ({ onChild }: ActionContext) => {
+  const action = async ({ onChild }: Pick<ActionContext, 'onChild'>) => {
     await endLast()
     if (isOver) return
-    const { pid, exited } = await start(argv, 'inherit')
+    const { pid, exited } = await start(argv, 'inherit', stdin)
     let ending: Promise<string> | undefined
     endLast = () => (ending ??= killGroup(pid, exited))
     const ended = exited.then((how) => {
@@ -70,16 +74,16 @@ export function keepRunning(argv: Argv) {
     isOver = true
     return endLast()
   }
-  return { action, end }
+  return { action, stop: () => endLast(), end }
 }
 
 /**
  * Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. `exited` resolves with the way in which it has ended,
  * once it has been waited for.
  */
-async function start([file, ...args]: Argv, out: 'pipe' | 'inherit') {
+async function start([file, ...args]: Argv, out: 'pipe' | 'inherit', stdin: 'ignore' | 'inherit' = 'ignore') {
   // detached: setsid(2), so that what it starts can be found by its group.
-  const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
+  const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: [stdin, out, out] }))
   await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
     throw notStarted(error, file)
   })
