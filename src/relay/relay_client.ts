@@ -22,6 +22,9 @@ const SILENCE_MS = 3000
 /** ms from the end of a connection to the next try. */
 const RETRY_MS = 1000
 
+/** Bytes of a relay's reason that an error repeats. */
+const MOST_REASON = 200
+
 const SILENT = Object.assign(new Error(`it has been silent for ${SILENCE_MS} ms`), { code: 'ETIMEDOUT' })
 
 /** The owner of a {@link RelayClient}. */
@@ -119,12 +122,15 @@ export class RelayClient {
       if (body.length === 4 && body.readUInt32LE() === this.#number) this.#end(true)
       return
     }
-    if (type === REFUSED) throw Object.assign(new Error(body.toString()), { code: 'EACCES' })
+    if (type === REFUSED)
+      throw Object.assign(new Error(body.toString('utf8', 0, MOST_REASON)), { code: 'EACCES' })
     if (type === HELLO) {
       const { version } = readHello(body)
       if (version !== VERSION) throw new Error(`it speaks version ${version}, and this ${VERSION}`)
       this.#isLost = false
     } else if (type !== GAP) throw new Error(`a frame of the type ${type}, which no relay sends`)
+    // The mark may be among what was dropped.
+    this.#end(false)
     this.#listener.gap()
   }
 

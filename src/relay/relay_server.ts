@@ -151,11 +151,7 @@ class Client {
   constructor(to: Writable, watcher: Watcher<Buffer>) {
     this.#to = to
     this.#watcher = watcher
-    to.on('drain', () => {
-      if (!this.#hasGap) return
-      this.#hasGap = false
-      this.send([frame(GAP)])
-    })
+    to.on('drain', () => this.#tellGap())
     // A client that has gone ends the loop that reads from it.
     to.on('error', () => {})
   }
@@ -165,7 +161,7 @@ class Client {
     this.send([hello(directory)])
   }
 
-  /** Sends hints; before the greeting there is nothing to be told. */
+  /** Sends hints, or a mark behind hints; before the greeting there is nothing to be told. */
   tell(frames: readonly Buffer[]): void {
     if (this.#isGreeted && !this.send(frames)) this.#hasGap = true
   }
@@ -187,10 +183,19 @@ class Client {
     this.#isSyncing = true
     for (let number = this.#asked; number !== undefined; number = this.#asked) {
       this.#asked = undefined
-      await this.#watcher.sync().catch(() => {})
-      this.#to.write(numbered(MARK, number))
+      const isTold = await this.#watcher.sync().then(
+        () => true,
+        () => false,
+      )
+      // Before the mark, which says that no hint is missing.
+      this.#tellGap()
+      if (isTold) this.tell([numbered(MARK, number)])
     }
     this.#isSyncing = false
+  }
+
+  #tellGap(): void {
+    if (this.#hasGap) this.#hasGap = !this.send([frame(GAP)])
   }
 
   /** Sends the reason, and calls back when the client has it, or has gone. */

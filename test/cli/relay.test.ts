@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -55,6 +55,15 @@ test('the socket of a relay that was killed is replaced, and that of one that is
   expect(existsSync(address.slice(5))).toBe(true)
   const third = new Run(['relay', '--listen', address, directory])
   await third.until('stderr', /listening on/)
+})
+
+test('a file that is no socket is not replaced', async () => {
+  const directory = scratch()
+  const file = join(directory, 'file')
+  writeFileSync(file, 'text')
+  const { code, stderr } = await new Run(['relay', '--listen', `unix:${file}`, directory]).ended()
+  expect([code, stderr]).toEqual([1, expect.stringContaining('EADDRINUSE')])
+  expect(readFileSync(file, 'utf8')).toBe('text')
 })
 
 test('over TCP, with the token', async () => {

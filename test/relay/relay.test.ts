@@ -10,8 +10,20 @@ import {
 } from 'node:fs'
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { FrameReader, frame, GAP, HELLO, HINT, hello } from '../../src/relay/frames.ts'
+import {
+  ALIVE,
+  FrameReader,
+  frame,
+  GAP,
+  HELLO,
+  HINT,
+  hello,
+  MARK,
+  numbered,
+  SYNC,
+} from '../../src/relay/frames.ts'
 import type { RelayListener } from '../../src/relay/relay_client.ts'
 import { RelayServer } from '../../src/relay/relay_server.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
@@ -213,6 +225,18 @@ test('a client that does not read is told that hints were dropped, and the relay
   for (let i = 0; i < 40_000; i++) watcher.emit('changes', [created(`${root}/${name}${i}`)])
   expect(to.writableLength + to.readableLength).toBeLessThan(3 * 1024 * 1024)
   await expect.poll(take).toContain(GAP)
+  // Nor is a mark sent that would say that all has been told.
+  await expect.poll(take).toContain(ALIVE)
+  for (let i = 0; i < 40_000; i++) watcher.emit('changes', [created(`${root}/${name}${i}`)])
+  from.write(numbered(SYNC, 1))
+  types.length = 0
+  await setImmediate()
+  await watcher.sync()
+  await setImmediate()
+  await expect.poll(take).toContain(GAP)
+  expect(types).not.toContain(MARK)
+  from.write(numbered(SYNC, 2))
+  await expect.poll(take).toContain(MARK)
   from.end()
   await serving
   expect(relay.size).toBe(0)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { rmSync, statSync } from 'node:fs'
+import { lstatSync, rmSync, statSync } from 'node:fs'
 import { connect, createServer, type NetConnectOpts, type Server } from 'node:net'
 import { resolve } from 'node:path'
 import { aborted } from 'node:util'
@@ -119,7 +119,7 @@ async function listen(server: Server, on: NetConnectOpts, text: string): Promise
       await once(server.listen(on), 'listening')
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (code !== 'EADDRINUSE' || !('path' in on) || (await answers(on))) throw error
+      if (code !== 'EADDRINUSE' || !('path' in on) || !(await isLeft(on.path))) throw error
       rmSync(on.path)
       await once(server.listen(on), 'listening')
     }
@@ -131,14 +131,15 @@ async function listen(server: Server, on: NetConnectOpts, text: string): Promise
   }
 }
 
-/** Returns true if somebody listens at a socket. */
-async function answers(on: NetConnectOpts): Promise<boolean> {
-  const socket = connect(on)
+/** Returns true for a socket at which nobody listens. A file that is no socket refuses connections, too. */
+async function isLeft(path: string): Promise<boolean> {
+  if (!lstatSync(path).isSocket()) return false
+  const socket = connect(path)
   try {
     await once(socket, 'connect')
-    return true
+    return false
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED'
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
   } finally {
     socket.destroy()
   }

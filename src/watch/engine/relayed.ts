@@ -1,3 +1,4 @@
+import { CoalescedTask } from '../../coalesced_task.ts'
 import type { RelayClient, RelayListener } from '../../relay/relay_client.ts'
 import type { NamesOf } from '../pending/dirty_set.ts'
 import { Directory } from '../tree/directory.ts'
@@ -26,6 +27,8 @@ export class Relayed implements RelayListener {
   // True: a poll of the root, begun after the last gap, is over.
   #isCaughtUp = false
   #gaps = 0
+  // Whatever a relay says how often: a poll under way, and one behind it.
+  readonly #catchUp = new CoalescedTask(() => this.#polls.now())
 
   constructor(context: EngineContext, polls: RepeatingTask) {
     this.#context = context
@@ -111,7 +114,7 @@ export class Relayed implements RelayListener {
     this.#gaps++
     // The time of the next poll was another one.
     this.#polls.rearm()
-    this.#polls.now().catch((error) => this.#context.reporter.trouble(error))
+    this.#catchUp.run().catch((error) => this.#context.reporter.trouble(error))
   }
 
   async #take(paths: readonly string[]): Promise<void> {
@@ -120,7 +123,9 @@ export class Relayed implements RelayListener {
     const hinted: NamesOf = new Map()
     for (const path of paths) {
       const names = path.split('/')
-      if (root?.top === undefined || path === '') return this.#fallBehind()
+      // A root that is not there is looked for by polls, and what is in it by the poll that finds it.
+      if (root?.top === undefined) return
+      if (path === '') return this.#fallBehind()
       if (!names.every(isName)) continue
       const { directory, name } = this.#find(root.top, names)
       events.note(directory, name)
