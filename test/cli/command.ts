@@ -36,7 +36,8 @@ export class Program {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
     onTestFinished(async () => {
       this.#child.kill('SIGKILL')
-      await this.#exited
+      // Not until its output ends: what it has started may have that, too, and go on.
+      await this.exited()
     })
   }
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { MAIN, Program } from '../cli/command.ts'
 import { mayServeFuse, silentMount } from '../cli/in_place.ts'
 import { freePort, PATIENCE, watchedBy } from '../integration/programs.ts'
@@ -35,10 +35,21 @@ async function watcherOf(run: Program, path: string): Promise<number> {
   const said = new RegExp(`process (\\d+) watches "${path}" by poll`)
   await run.until('stderr', said)
   const pid = Number(said.exec(run.stderr)?.[1])
+  // SIGTERM, which it gets as the supervisor ends, may not end it: incrond's handler can wait for a lock that its own thread has.
+  onTestFinished(() => kill(pid))
   // It has been said before there is a watch.
   const paths = () => new Set(run.stderr.match(new RegExp(`(?<=process ${pid} watches ).*(?= by)`, 'g')))
   await expect.poll(() => watchedBy(pid).length - paths().size, PATIENCE).toBe(0)
   return pid
+}
+
+/** Ends a process, if it is still there. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
 }
 
 describe.skipIf(missing !== '')(`on FUSE, changed behind it${missing && ` (${missing})`}`, () => {

@@ -10,6 +10,9 @@ import { Room } from './room.mjs'
 import { awaitSameness, CommandSession, inWords, LibrarySession, optionsOf } from './session.mjs'
 import { Source } from './source.mjs'
 
+/** A disk that others write to as well may not answer for seconds. What has come of that is judged at the next quiet moment. */
+const STALLED = /it has not answered for/
+
 /** @typedef {import('./rounds.mjs').Round} Round */
 /** @typedef {import('./session.mjs').Options} Options */
 /** @typedef {import('./judge.mjs').Possible} Possible */
@@ -295,7 +298,8 @@ class Game {
     } else {
       this.#session = await LibrarySession.start(paths, this.#path, this.#options, {
         state: (state, reason) => {
-          if (state === 'source-lost' && !expected.wasLost) this.wrong.push(`told to be lost: ${reason}`)
+          if (state === 'source-lost' && !expected.wasLost && !STALLED.test(reason))
+            this.wrong.push(`told to be lost: ${reason}`)
         },
         error: (error) => {
           const code = 'code' in error && error.code
@@ -303,7 +307,8 @@ class Game {
           // Said after some passes, which may be behind the quiet moment. What never fitted is missing as well.
           const isMissing = code === 'ENODATA' && (this.#others.haveDisturbed || this.#room.wasScarce)
           const isFull = this.#room.hears(code)
-          if (!isConflict && !isMissing && !isFull && !this.#wasAttacked)
+          const isStalled = STALLED.test(error.message)
+          if (!isConflict && !isMissing && !isFull && !isStalled && !this.#wasAttacked)
             this.wrong.push(`'error': ${error.message}`)
         },
       })
