@@ -45,6 +45,7 @@ const PARTS = {
     /^\0/,
     /^src\/(?!index)[^/]*\.ts$/,
     /^src\/volume\/layout\.ts$/,
+    /^src\/relay\/address\.ts$/,
     /^src\/inotify\//,
     /^src\/entries\/inotify\.ts$/,
   ),
@@ -65,12 +66,12 @@ const PARTS = {
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
     /^src\/watch\/gitignore\//,
-    /^src\/relay\/address\.ts$/,
     /^src\/watch\/report\/(change|mistakes|next_change|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
-  mounts: inAnyOf(/^src\/(mounts|volume)\//),
-  engine: inAnyOf(/^src\/watch\//, /^src\/relay\/(relay_client|frames)\.ts$/, /^src\/entries\/watch\.ts$/),
+  // And what is loaded with them, by watchers and mirrors alike.
+  mounts: inAnyOf(/^src\/(mounts|volume)\//, /^src\/relay\/(relay_client|frames)\.ts$/),
+  engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   // The replacing of a file, which a saving watcher does as well.
   replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/.*)\.ts$/),

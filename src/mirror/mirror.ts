@@ -169,9 +169,10 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 
   async #shutDown(content: 'remove' | 'keep'): Promise<void> {
-    const { target, publisher, loops, mounts, conditions } = this.#prepared
+    const { target, publisher, loops, mounts, relayed, conditions } = this.#prepared
     this.#config.signal?.removeEventListener('abort', this.#onAbort)
     mounts.close()
+    relayed?.close()
     await Promise.all(loops.map((loop) => loop.end()))
     try {
       await publisher.settled()

@@ -1,7 +1,9 @@
+import type { NetConnectOpts } from 'node:net'
 import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 import { pathOf } from '../publish/arguments.ts'
+import { relayAddress } from '../relay/address.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
@@ -27,6 +29,11 @@ export interface MirrorOptions {
    * @default 'hold' if anything of the source is skipped, else 'link'
    */
   overLimit?: 'link' | 'hold'
+  /**
+   * `unix:PATH` or `tcp:HOST:PORT` of an `inotify-bridge relay` for a directory in which all sources lie, on the host that changes them. The relay says when to look, and quiet sources are looked at every 30 s. Without
+   * the relay they are looked at as `interval` says, and a process warning (INOTIFY_BRIDGE_RELAY) tells that the relay is not there.
+   */
+  relay?: string
   /** Closes the mirror when it aborts. */
   signal?: AbortSignal
   /** Keep the process alive while the mirror is open. @default true */
@@ -47,6 +54,7 @@ export interface MirrorConfig {
   readonly quiet: number
   readonly limits: { readonly files: number; readonly bytes: number }
   readonly overLimit: 'link' | 'hold' | undefined
+  readonly relay: NetConnectOpts | undefined
   readonly signal: AbortSignal | undefined
   readonly persistent: boolean
   readonly firstPass?: FirstPass
@@ -67,7 +75,9 @@ export function readArguments(
   options: MirrorOptions,
   environment: NodeJS.ProcessEnv,
 ): MirrorConfig {
-  refuseUnknown('options', options, ['interval', 'quiet', 'limits', 'overLimit', 'signal', 'persistent'])
+  refuseUnknown('options', options, [
+    ...['interval', 'quiet', 'limits', 'overLimit', 'relay', 'signal', 'persistent'],
+  ])
   const { quiet = 100, overLimit, signal, persistent = true } = options
   const interval = pollInterval(options.interval, environment)
   const limits = options.limits ?? { files: 1024, bytes: 16 * 1024 * 1024 }
@@ -100,6 +110,7 @@ export function readArguments(
     quiet,
     limits: { files, bytes },
     overLimit,
+    relay: options.relay === undefined ? undefined : relayAddress(options.relay, 'options.relay'),
     signal,
     persistent,
   }

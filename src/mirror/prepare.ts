@@ -10,6 +10,7 @@ import { Conditions, type Emit } from './conditions.ts'
 import { rethrow } from './events.ts'
 import type { MirrorConfig } from './options.ts'
 import { countKeys } from './plan/tree.ts'
+import { Relayed } from './relayed.ts'
 import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
 import { SyncLoop } from './sync_loop.ts'
@@ -30,6 +31,7 @@ export interface Prepared {
   readonly loops: readonly SyncLoop[]
   /** To be opened before the loops begin. */
   readonly mounts: MountWatch
+  readonly relayed: Relayed | undefined
   readonly summary: Summary
   /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
   readonly inherited: boolean
@@ -120,10 +122,19 @@ async function prepareTarget(
       },
       ...(config.firstPass && { looked: config.firstPass.looked }),
     }
-    passes.push({ config, source, index, publisher, target, rules })
+    passes.push({
+      config,
+      source,
+      index,
+      publisher,
+      target,
+      rules,
+      isRelayed: () => relayed?.isTrusted === true,
+    })
   }
   const conditions = new Conditions(config.sources, publisher, emit)
   const loops = passes.map((context) => new SyncLoop(context, conditions))
+  const relayed = config.relay && new Relayed(config.relay, loops)
   publisher.lookAgain = (source) => void loops[source]?.refresh().catch(rethrow)
   // An error of no source, over once told: the mirror goes on at once into the new directory.
   publisher.moved = (error) => {
@@ -142,6 +153,7 @@ async function prepareTarget(
     conditions,
     loops,
     mounts,
+    relayed,
     get summary() {
       return {
         sources: passes.map(({ source: { path, type } }) => ({ path, type })),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
+import { RELAYED_MS } from '../relay/relay_client.ts'
 import { warn } from '../warning.ts'
 import type { Conditions } from './conditions.ts'
 import { rethrow } from './events.ts'
@@ -121,16 +122,20 @@ export class SyncLoop {
   }
 
   async #rest(outcome: Outcome | undefined): Promise<void> {
-    const { interval, persistent } = this.#context.config
+    const { config, isRelayed } = this.#context
     const took = performance.now() - this.#began
     // A writer who has begun goes on (the directory of an AtomicWriter changes five times in an update), and what was read once is to
     // be read once more. Soon, then, but not at the cost of all the time there is.
     const isChanging =
       this.#wasDisturbed ||
       (outcome !== undefined && (outcome.state === undefined || outcome.changed !== undefined))
-    this.#soon = isChanging
-      ? Math.max(TWO_TICKS, interval / 16, Math.min(took, interval / 2))
-      : Math.min(interval, 2 * this.#soon)
+    const isSeldom = isRelayed() && !isChanging && outcome !== undefined && !outcome.isUnconfirmed
+    const interval = isSeldom ? Math.max(RELAYED_MS, config.interval) : config.interval
+    if (isSeldom) this.#soon = interval
+    else
+      this.#soon = isChanging
+        ? Math.max(TWO_TICKS, interval / 16, Math.min(took, interval / 2))
+        : Math.min(interval, 2 * this.#soon)
     this.#wasDisturbed = false
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
@@ -140,20 +145,19 @@ export class SyncLoop {
     if (probes === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
       const ends = new AbortController()
-      const options = { signal: ends.signal, ref: persistent }
+      const options = { signal: ends.signal, ref: config.persistent }
       await Promise.race([woken, sleep(pause, undefined, options).catch(() => {})])
       ends.abort()
     } else {
-      await Promise.race([woken, this.#watch(probes, outcome?.isUnconfirmed ? interval : THOROUGH)])
+      await Promise.race([woken, this.#watch(probes, interval, outcome?.isUnconfirmed ? interval : THOROUGH)])
       await probes[Symbol.asyncDispose]().catch(() => {})
     }
     this.#wake = () => {}
   }
 
   /** Until something has changed, and without this thread being woken. */
-  async #watch(probes: StatProbes, limit: number): Promise<void> {
+  async #watch(probes: StatProbes, interval: number, limit: number): Promise<void> {
     const { config, source, index } = this.#context
-    const { interval, persistent } = config
     const pace = {
       soon: Math.ceil(this.#soon),
       interval: Math.ceil(interval),
@@ -164,7 +168,7 @@ export class SyncLoop {
     // A loop that was blocked as long has its timers before it hears of the answer.
     const stalled = setTimeout(() => setImmediate(say), pace.limit + interval + PATIENCE).unref()
     try {
-      const { ended, longest } = await source.calls.awaitChange(probes.all, pace, persistent)
+      const { ended, longest } = await source.calls.awaitChange(probes.all, pace, config.persistent)
       if (longest > Math.max(interval, SLOW)) this.#saySlow(source.path, longest)
       this.#wasDisturbed = ended === 'changed'
       // A quiet source is at its full interval when it is looked at thoroughly.

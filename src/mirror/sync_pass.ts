@@ -62,6 +62,8 @@ export interface PassContext {
   readonly publisher: Publisher
   readonly target: Target
   readonly rules: ScanRules
+  /** Returns true while a relay tells of changes. */
+  isRelayed(): boolean
 }
 
 /** Looks at a source and brings the target up to it, once for each {@link run}. Runs must not overlap. */

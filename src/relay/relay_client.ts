@@ -17,6 +17,8 @@ import {
   VERSION,
 } from './frames.ts'
 
+/** ms between polls while a relay tells of changes: a relay of another directory, say, tells of none. */
+export const RELAYED_MS = 30_000
 /** ms without a word, after which a relay counts as gone. */
 const SILENCE_MS = 3000
 /** ms from the end of a connection to the next try. */

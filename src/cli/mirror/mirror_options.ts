@@ -1,7 +1,8 @@
 import type { MirrorOptions } from '../../mirror/options.ts'
+import { relayAddress } from '../../relay/address.ts'
 import { LISTEN_OPTION } from '../service/listen.ts'
 import { parse, pick, requirePaths } from '../shared/command.ts'
-import { flag, JSON_OPTION, oneOf, option, path, UsageError, whole } from '../shared/option.ts'
+import { flag, JSON_OPTION, oneOf, option, passing, path, UsageError, whole } from '../shared/option.ts'
 
 /** The parsed command line of `inotify-bridge mirror`. */
 export type MirrorArguments = ReturnType<typeof readMirrorArguments>
@@ -18,6 +19,11 @@ export const MIRROR_OPTIONS = {
     'MODE',
     "link (TARGET's files become links to the source's) or hold (the last good version stays); by default hold if there is anything in the source that is skipped, else link",
     oneOf('link', 'hold'),
+  ),
+  relay: option(
+    'ADDRESS',
+    "unix:PATH or tcp:HOST:PORT of an 'inotify-bridge relay' for a directory that has every SOURCE, on the host that changes it: it says when to look, and a quiet SOURCE is looked at every 30 s",
+    passing(relayAddress),
   ),
   once: flag(
     'end when a complete version of every SOURCE is in TARGET; 1, and what is missing or over the limits, if there is none',
@@ -41,7 +47,7 @@ export function readMirrorArguments(args: readonly string[]) {
     ...pick(values, 'once', 'listen'),
     readyFile: values['ready-file'],
     options: {
-      ...pick(values, 'interval', 'quiet'),
+      ...pick(values, 'interval', 'quiet', 'relay'),
       ...(overLimit && { overLimit }),
       limits: { files, bytes },
     } satisfies MirrorOptions,

@@ -1,12 +1,9 @@
 import { CoalescedTask } from '../../coalesced_task.ts'
-import type { RelayClient, RelayListener } from '../../relay/relay_client.ts'
+import { RELAYED_MS, type RelayClient, type RelayListener } from '../../relay/relay_client.ts'
 import type { NamesOf } from '../pending/dirty_set.ts'
 import { Directory } from '../tree/directory.ts'
 import type { EngineContext } from './context.ts'
 import type { RepeatingTask } from './repeating_task.ts'
-
-/** ms between polls while a relay tells of changes: a relay of another directory, say, tells of none. */
-const RELAYED_MS = 30_000
 
 /** The most ms between polls until one has looked at everything behind a gap. */
 const BEHIND_MS = 1000
