@@ -73,10 +73,8 @@ int EventQueue::Mark() {
 size_t EventQueue::TakeMarks(const Records& given, PlacedMark* marks) {
   uint64_t start = given_bytes_ - given.bytes_;
   size_t met = 0;
-  for (; met < mark_count_ && marks_[met].at <= given_bytes_; met++) {
-    uint64_t at = marks_[met].at;
-    marks[met] = {at < start ? 0 : at - start, marks_[met].number};
-  }
+  for (; met < mark_count_ && marks_[met].at <= given_bytes_; met++)
+    marks[met] = {marks_[met].at < start ? 0 : marks_[met].at - start, marks_[met].number};
   mark_count_ -= met;
   memmove(marks_, marks_ + met, mark_count_ * sizeof *marks_);
   return met;

@@ -60,8 +60,7 @@ class EventQueue {
   // place in that stream, and needs no watch.
   int Mark();
 
-  // Loop's thread: the marks within, or right behind, the records that Next has given last, each behind so
-  // many of their bytes. The number of marks.
+  // Loop's thread: the marks in or behind what Next has given last, each behind so many bytes. Their number.
   size_t TakeMarks(const Records& given, PlacedMark* marks);
 
   // Bytes that the kernel holds, or -errno.
@@ -85,8 +84,7 @@ class EventQueue {
   Arena arena_;
   // Bytes read from the kernel; under the lock, as the reads are.
   uint64_t read_bytes_ = 0;
-  // The loop's alone: bytes given to it, the marks ahead by their places in the stream, and the number of the
-  // last.
+  // The loop's alone: bytes given to it, the marks ahead by their places, and the number of the last.
   uint64_t given_bytes_ = 0;
   PlacedMark marks_[kMostMarks];
   size_t mark_count_ = 0;

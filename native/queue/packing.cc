@@ -51,48 +51,47 @@ bool LoneEvent::TakeOnly(const char* records, size_t bytes) {
 }
 
 void Pack(const char* records, size_t bytes, const PlacedMark* marks, size_t mark_count, PackedBatch* batch) {
+  // The event behind a mark brings its name: the mark has none.
+  static constexpr inotify_event kNameless = {};
   size_t count = 0;
-  size_t marks_packed = 0;
   int32_t* row = batch->rows;
   char* names = batch->names;
   const char* group = names;
   const inotify_event* before = nullptr;
   int32_t ascii_before = 0;
-  auto pack_marks = [&](size_t at) {
-    for (; marks_packed < mark_count && marks[marks_packed].at <= at; marks_packed++) {
-      if (count % kGroup == 0) group = names;
-      row[0] = marks[marks_packed].number;
-      row[1] = IN_IGNORED;
-      row[2] = 0;
-      row[3] = static_cast<int32_t>(names - group);
+  size_t at = 0;
+  for (size_t mark = 0; mark <= mark_count; mark++) {
+    size_t end = mark < mark_count ? marks[mark].at : bytes;
+    while (at + sizeof(inotify_event) <= end) {
+      // A multiple of the record's alignment (inotify(7): len counts the NULs that pad the name to the next
+      // boundary).
+      const auto* event = reinterpret_cast<const inotify_event*>(records + at);
+      at += sizeof(inotify_event) + event->len;
+      // The first of a group brings its name, whatever was before.
+      int32_t flags = kSameName | ascii_before;
+      if (count % kGroup == 0 || !HasNameOf(*event, *before)) {
+        if (count % kGroup == 0) group = names;
+        bool ascii = true;
+        if (event->len > 0) names += CopyName(event->name, event->len, names, &ascii);
+        flags = ascii_before = ascii ? 0 : kNotAscii;
+      }
+      before = event;
+      row[0] = event->wd;
+      row[1] = static_cast<int32_t>(event->mask);
+      row[2] = static_cast<int32_t>(event->cookie);
+      row[3] = static_cast<int32_t>(names - group) | flags;
       row += kColumns;
       count++;
-      // The event behind the mark brings its name: the mark has none.
-      before = nullptr;
     }
-  };
-  for (size_t at = 0; at + sizeof(inotify_event) <= bytes;) {
-    pack_marks(at);
-    // A multiple of the record's alignment (inotify(7): len counts the NULs that pad the name to the next
-    // boundary).
-    const auto* event = reinterpret_cast<const inotify_event*>(records + at);
-    at += sizeof(inotify_event) + event->len;
-    // The first of a group brings its name, whatever was before.
-    int32_t flags = kSameName | ascii_before;
-    if (count % kGroup == 0 || before == nullptr || !HasNameOf(*event, *before)) {
-      if (count % kGroup == 0) group = names;
-      bool ascii = true;
-      if (event->len > 0) names += CopyName(event->name, event->len, names, &ascii);
-      flags = ascii_before = ascii ? 0 : kNotAscii;
-    }
-    before = event;
-    row[0] = event->wd;
-    row[1] = static_cast<int32_t>(event->mask);
-    row[2] = static_cast<int32_t>(event->cookie);
-    row[3] = static_cast<int32_t>(names - group) | flags;
+    if (mark == mark_count) break;
+    if (count % kGroup == 0) group = names;
+    row[0] = marks[mark].number;
+    row[1] = IN_IGNORED;
+    row[2] = 0;
+    row[3] = static_cast<int32_t>(names - group);
     row += kColumns;
     count++;
+    before = &kNameless;
   }
-  pack_marks(bytes);
   batch->count = count;
 }

@@ -65,6 +65,5 @@ struct PlacedMark {
   int32_t number;
 };
 
-// Packs the records of a buffer filled by read(2), each mark behind the records that the mark is behind.
-// `bytes` is at most kReadBytes, and `mark_count` at most kMostMarks, in their order.
+// Packs the records of a buffer filled by read(2), at most kReadBytes, and among them the marks, in order.
 void Pack(const char* records, size_t bytes, const PlacedMark* marks, size_t mark_count, PackedBatch* batch);
