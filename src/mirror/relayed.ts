@@ -31,7 +31,7 @@ export class Relayed implements RelayListener {
     this.#isTrusted = false
     const gap = ++this.#gaps
     void this.#passes.run().then(() => {
-      this.#isTrusted ||= gap === this.#gaps
+      if (gap === this.#gaps) this.#isTrusted = true
     })
   }
 

@@ -129,7 +129,7 @@ export class SyncLoop {
     const isChanging =
       this.#wasDisturbed ||
       (outcome !== undefined && (outcome.state === undefined || outcome.changed !== undefined))
-    const isSeldom = isRelayed() && !isChanging && outcome !== undefined && !outcome.isUnconfirmed
+    const isSeldom = isRelayed() && !isChanging && outcome?.complete !== undefined && !outcome.isUnconfirmed
     const interval = isSeldom ? Math.max(RELAYED_MS, config.interval) : config.interval
     if (isSeldom) this.#soon = interval
     else

@@ -55,25 +55,16 @@ export function readHello(body: Buffer): { version: number; rest: string } {
     : { version: body.readUInt16LE(), rest: body.toString('utf8', 2) }
 }
 
-/** Returns HINT frames for paths. */
-export function hintFrames(paths: Iterable<Buffer>): Buffer[] {
-  const frames: Buffer[] = []
-  let body: Buffer[] = []
-  let bytes = 0
+/** Returns HINT frames for paths with a character a byte. */
+export function hintFrames(paths: Iterable<string>): Buffer[] {
+  const bodies: string[] = []
   for (const path of paths) {
-    if (bytes + path.length + 1 > MOST) {
-      frames.push(frame(HINT, ...body))
-      body = []
-      bytes = 0
-    }
-    if (bytes > 0) body.push(NUL)
-    body.push(path)
-    bytes += path.length + 1
+    const last = bodies.at(-1)
+    if (last === undefined || last.length + 1 + path.length > MOST) bodies.push(path)
+    else bodies[bodies.length - 1] = `${last}\0${path}`
   }
-  return bytes === 0 ? frames : [...frames, frame(HINT, ...body)]
+  return bodies.map((body) => frame(HINT, Buffer.from(body, 'latin1')))
 }
-
-const NUL = Buffer.alloc(1)
 
 /** Returns the paths of a HINT's body, as keys: see name_key.ts. */
 export function hintedPaths(body: Buffer): string[] {

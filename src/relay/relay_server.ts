@@ -125,7 +125,7 @@ export class RelayServer {
       if (!('mask' in change)) hasGap ||= change.type === 'lost' || change.type === 'restored'
       else for (const path of pathsOf(change)) paths.add(path.toString('latin1', prefix))
     }
-    const frames = hintFrames([...paths].map((path) => Buffer.from(path, 'latin1')))
+    const frames = hintFrames(paths)
     if (hasGap) frames.push(frame(GAP))
     for (const client of this.#clients) client.tell(frames)
   }

@@ -123,19 +123,8 @@ export function filePath(name: string, path: string): string {
 }
 
 const KNOWN = [
-  ...['recursive', 'depth', 'backend', 'interval', 'initial', 'since', 'expand', 'followSymlinks'],
-  ...[
-    'followRoots',
-    'ignore',
-    'only',
-    'gitignore',
-    'settle',
-    'hash',
-    'relay',
-    'encoding',
-    'signal',
-    'persistent',
-  ],
+  ...['recursive', 'depth', 'backend', 'interval', 'relay', 'initial', 'since', 'expand', 'followSymlinks'],
+  ...['followRoots', 'ignore', 'only', 'gitignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
 ]
 
 /** Options of other watchers, and the options that do the same here. */

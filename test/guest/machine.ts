@@ -139,7 +139,7 @@ export class Machine {
         [process.execPath, CLI, 'relay', '--listen', `unix:${socket}`, this.#share],
         path('relay.log'),
       )
-      while (!existsSync(socket)) await sleep(10)
+      while (!existsSync(socket) && this.#relay.exitCode === null) await sleep(10)
       // reconnect: the relay does not wait for a guest that boots.
       command.push('-chardev', `socket,id=relay,path=${socket},reconnect=1`)
       command.push('-device', 'virtio-serial-pci', '-device', 'virtconsole,chardev=relay')

@@ -70,6 +70,9 @@ export function readRelayArguments(args: readonly string[]) {
   return { directory, listen: { text: listen, on } }
 }
 
+/** Reasons to turn a client away that are told, each once. */
+const MOST_SAID = 20
+
 interface Listen {
   /** As it was given. */
   readonly text: string
@@ -98,19 +101,24 @@ async function relay(directory: string, { text, on }: Listen, signal: AbortSigna
     connections.add(socket)
     relayed.serve(socket, socket).catch((error) => {
       const message = `a client was turned away: ${messageOf(error)}`
-      // Once: a client connects again and again.
-      if (!said.has(message)) tell(message, 'warning')
-      said.add(message)
+      // A client connects again and again, and may choose the numbers in the message.
+      if (said.size < MOST_SAID && !said.has(message)) tell(message, 'warning')
+      if (said.size < MOST_SAID) said.add(message)
     })
-    signal.addEventListener('abort', () => socket.destroy(), { once: true })
   })
-  await listen(server, on, text)
-  const ended = aborted(signal, server)
-  await watched
-  reportOnStderr('listening', { address: text, path: directory }, `listening on ${text}, for ${directory}`)
-  await ended
-  server.close()
-  return 0
+  try {
+    await listen(server, on, text)
+    // A connection that could not be taken (EMFILE); others are.
+    server.on('error', (error) => tell(error))
+    const ended = aborted(signal, server)
+    await watched
+    reportOnStderr('listening', { address: text, path: directory }, `listening on ${text}, for ${directory}`)
+    await ended
+    return 0
+  } finally {
+    server.close()
+    connections.end()
+  }
 }
 
 async function listen(server: Server, on: NetConnectOpts, text: string): Promise<void> {

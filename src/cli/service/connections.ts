@@ -26,6 +26,11 @@ export class Connections {
     this.#most = most
   }
 
+  /** Ends all of them. */
+  end(): void {
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
   add(socket: Socket): void {
     this.#open.set(socket, socket.remoteAddress ?? '')
     socket.once('close', () => this.#open.delete(socket))

@@ -81,7 +81,7 @@ export class Relayed implements RelayListener {
 
   async hints(paths: readonly string[]): Promise<void> {
     const { inotify, queue, reporter } = this.#context
-    // Of a change that was made through this mount an event tells, and before the hint.
+    // An event tells of a change that was made through this mount, and comes before the hint.
     await inotify.barrier().catch(() => {})
     await queue.run(() => this.#take(paths)).catch((error) => reporter.trouble(error))
     await reporter.room()

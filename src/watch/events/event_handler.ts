@@ -58,7 +58,7 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
-  /** Notes a name as events do, of which something else than an event has told. */
+  /** Notes a name of which an event has told, or a hint: see {@link recordNames}. */
   note(directory: Directory, name: string): void {
     this.#context.pending.rechecks.noteEvent(directory, name)
     const recorded = this.#recorded
@@ -98,18 +98,9 @@ export class EventHandler {
 
   #noteNames({ named }: BatchView): void {
     const { tree, pending } = this.#context
-    const recorded = this.#recorded
-    if (pending.rechecks.isEmpty && recorded === undefined) return
-    for (const [wd, names] of named) {
-      for (const directory of tree.at(wd)) {
-        const known = recorded?.get(directory) ?? new Set()
-        recorded?.set(directory, known)
-        for (const name of names.keys()) {
-          pending.rechecks.noteEvent(directory, name)
-          known.add(name)
-        }
-      }
-    }
+    if (pending.rechecks.isEmpty && this.#recorded === undefined) return
+    for (const [wd, names] of named)
+      for (const directory of tree.at(wd)) for (const name of names.keys()) this.note(directory, name)
   }
 
   /** Takes names into doubt if what was seen after their events does not fit what is known. */

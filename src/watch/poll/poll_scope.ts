@@ -55,18 +55,21 @@ export class PollScope {
 
   /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */
   isForWalkerAlone(): boolean {
-    const { forest, files, links } = this.#context
-    if (!this.compares || files.arePolled || links.arePolled) return false
-    const { bases, leftover } = this.directories()
-    return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
+    return this.compares && this.#allBases().length > 0
   }
 
   /** Returns true if nothing is polled but the mount that this root lies on. */
   isNoneBut(root: Root): boolean {
+    const bases = this.#allBases()
+    return bases.length === 1 && bases[0] === root.top
+  }
+
+  /** Returns the bases, if nothing is to be polled but what lies below them; else none. */
+  #allBases(): Directory[] {
     const { forest, files, links } = this.#context
-    if (files.arePolled || links.arePolled || forest.standing().some(isSought)) return false
+    if (files.arePolled || links.arePolled) return []
     const { bases, leftover } = this.directories()
-    return leftover.length === 0 && bases.length === 1 && bases[0] === root.top
+    return leftover.length > 0 || forest.standing().some(isSought) ? [] : bases
   }
 
   /** Returns true if the directory's own stat is enough for most polls, while unchanged. Not if contents are read: their times do not tell. */
