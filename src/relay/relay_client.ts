@@ -106,10 +106,20 @@ export class RelayClient {
       for await (const chunk of socket) {
         // While the listener looks at hints, nothing is read.
         clearTimeout(silence)
-        for (const { type, body } of reader.frames(chunk as Buffer)) {
-          if (this.#isClosed) return
-          await this.#take(type, body)
+        // Hints in a row are looked at together: each look at a directory with 100,000 entries goes through all of them.
+        const hinted: string[] = []
+        const look = async () => {
+          if (hinted.length > 0 && !this.#isClosed) await this.#listener.hints(hinted.splice(0))
         }
+        for (const { type, body } of reader.frames(chunk as Buffer)) {
+          if (type === HINT) for (const path of hintedPaths(body)) hinted.push(path)
+          else {
+            await look()
+            if (this.#isClosed) return
+            this.#take(type, body)
+          }
+        }
+        await look()
         silence = listen()
       }
     } finally {
@@ -117,8 +127,7 @@ export class RelayClient {
     }
   }
 
-  async #take(type: number, body: Buffer): Promise<void> {
-    if (type === HINT) return await this.#listener.hints(hintedPaths(body))
+  #take(type: number, body: Buffer): void {
     if (type === ALIVE) return
     if (type === MARK) {
       if (body.length === 4 && body.readUInt32LE() === this.#number) this.#end(true)
