@@ -10,6 +10,8 @@ export interface Clock {
   now(): number
   /** Returns ms since some moment; never goes back. */
   elapsed(): number
+  /** Returns ms of a core that this process has used. */
+  cpu(): number
   /** Runs a task in `ms`; the process does not stay alive for it. Returns the function that cancels it. */
   after(ms: number, task: () => void): () => void
 }
@@ -17,6 +19,10 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
+  cpu: () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  },
   after: (ms, task) => {
     const timer = setTimeout(task, ms).unref()
     return () => clearTimeout(timer)

@@ -64,6 +64,11 @@ export interface WatchOptions {
    * or the 'create' of a new file. With a number only a 'modify' waits: a new file is a 'create' at once, and a 'modify' when it has been quiet. sync() does not wait.
    */
   settle?: number
+  /**
+   * The most that polls may use: `cpu`, a share of one core, and `requests`, system calls a second. Each poll then lists some directories: those that changed in the last minute, and others in turn. coverage() tells how late a
+   * change may be (`latency`). Not bound: the first listing, sync() and save(). A directory that moves may be reported as a `delete` and a `create`.
+   */
+  pollBudget?: { cpu?: number; requests?: number }
   /** Polls read every file, all of it, and compare contents: for servers whose times and sizes are not reliable (virtiofs with writeback). @default false */
   hash?: boolean
   /**
@@ -98,6 +103,8 @@ export interface Settings {
   gitignore: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
+  /** undefined: each poll is of everything. Infinity: as much as it takes. */
+  pollBudget: { readonly cpu: number; readonly requests: number } | undefined
   /** Polls compare the contents of files as well. */
   hash: boolean
   relay: NetConnectOpts | undefined
@@ -123,7 +130,18 @@ export function filePath(name: string, path: string): string {
 }
 
 const KNOWN = [
-  ...['recursive', 'depth', 'backend', 'interval', 'relay', 'initial', 'since', 'expand', 'followSymlinks'],
+  ...[
+    'recursive',
+    'depth',
+    'backend',
+    'interval',
+    'pollBudget',
+    'relay',
+    'initial',
+    'since',
+    'expand',
+    'followSymlinks',
+  ],
   ...['followRoots', 'ignore', 'only', 'gitignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
 ]
 
@@ -204,10 +222,23 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     only: othersThan(options.only, followSymlinks),
     gitignore,
     settle,
+    pollBudget: budgetOf(options.pollBudget),
     hash,
     relay: relay === undefined ? undefined : relayAddress(relay, 'options.relay'),
     encoding,
     signal,
     persistent,
   }
+}
+
+function budgetOf(budget: WatchOptions['pollBudget']): Settings['pollBudget'] {
+  if (budget === undefined) return undefined
+  refuseUnknown('options.pollBudget', budget, ['cpu', 'requests'])
+  const { cpu = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY } = budget
+  for (const [name, value] of Object.entries({ cpu, requests }))
+    if (!(typeof value === 'number' && value > 0))
+      throw invalidArgument(`options.pollBudget.${name}`, value, 'a number above 0')
+  if (cpu + requests === Number.POSITIVE_INFINITY && cpu === requests)
+    throw invalidArgument('options.pollBudget', budget, 'an object with cpu, requests or both')
+  return { cpu, requests }
 }

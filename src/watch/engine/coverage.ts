@@ -7,8 +7,8 @@ import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { EngineContext } from './context.ts'
 
-const STAT_ONLY =
-  'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
+const STAT_ONLY_MS = 10_000
+const STAT_ONLY = `what the kubelet swaps as a whole is polled by the times of its directory, and all of it every ${STAT_ONLY_MS / 1000} s`
 
 const AWAITED = 'it is not there yet: the nearest directory above it is watched'
 
@@ -41,11 +41,23 @@ export function coverageOf(
   context: EngineContext,
   relay: string | undefined,
 ): Coverage[] {
-  const { tree, pollInterval, pollScope } = context
+  const { tree, settings, pollInterval, pollRound, pollScope } = context
   const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
     if (!usesPolling) return why
     const statOnly = base !== undefined && pollScope.statsOnly(base) ? STAT_ONLY : undefined
-    return [why, statOnly, relay, pollInterval.slowness].filter((each) => each !== undefined).join('; ')
+    const slowness = pollRound === undefined ? pollInterval.slowness : undefined
+    return [why, statOnly, relay, slowness].filter((each) => each !== undefined).join('; ')
+  }
+
+  const latencyOf = ({ base, usesPolling, leftover }: WatchedMount): { latency?: number } => {
+    if (!usesPolling && leftover.size === 0) return {}
+    const { interval } = settings
+    if (pollRound !== undefined) {
+      const directories = pollScope.directories().mounts.reduce((sum, mount) => sum + mount.directories, 0)
+      return { latency: Math.ceil(interval + pollRound.longest(directories)) }
+    }
+    const isStatOnly = base !== undefined && pollScope.statsOnly(base)
+    return { latency: Math.ceil(pollInterval.longest + (isStatOnly ? STAT_ONLY_MS : 0)) }
   }
 
   if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, links, tree)]
@@ -74,6 +86,7 @@ export function coverageOf(
       path: mount.base === undefined ? root.path : textOf(tree.pathOf(mount.base)),
       backend: mount.backend,
       why: stale ?? whyOf(mount),
+      ...latencyOf(mount),
       directories: isThere ? mount.directories : 0,
       uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered, ...links.in(mount)],
     }

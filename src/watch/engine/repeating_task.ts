@@ -7,7 +7,8 @@ export interface RepeatedWork {
   readonly clock: Clock
   /** Returns true if there is something to do: else no timer runs, and nothing wakes up when nothing happens. */
   needed(): boolean
-  run(): Promise<void>
+  /** @param isDue true: it was the timer's turn, and nobody waits for the run */
+  run(isDue: boolean): Promise<void>
   failed(error: unknown): void
   /**
    * Waits in place of the timer, and of runs that would find nothing to do. Resolves with true if there
@@ -71,7 +72,7 @@ export class RepeatingTask {
   /** Does a run that begins after this call. */
   now(): Promise<void> {
     this.#work.interrupt?.(true)
-    return this.#run()
+    return this.#run(false)
   }
 
   async stop(): Promise<void> {
@@ -81,9 +82,9 @@ export class RepeatingTask {
     await this.#queue.idle()
   }
 
-  #run(): Promise<void> {
+  #run(isDue: boolean): Promise<void> {
     return this.#queue.run(async () => {
-      if (!this.#stopped) await this.#work.run()
+      if (!this.#stopped) await this.#work.run(isDue)
     })
   }
 
@@ -94,7 +95,7 @@ export class RepeatingTask {
   async #tick(): Promise<void> {
     this.#isRunning = true
     try {
-      await this.#run()
+      await this.#run(true)
     } catch (error) {
       this.#work.failed(error)
     }

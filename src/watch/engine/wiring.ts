@@ -12,7 +12,9 @@ import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import { Pending } from '../pending/pending.ts'
 import type { PollContext } from '../poll/context.ts'
+import { PollBudget } from '../poll/poll_budget.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
+import { PollRound } from '../poll/poll_round.ts'
 import { PollScope } from '../poll/poll_scope.ts'
 import { Poller } from '../poll/poller.ts'
 import { Expansions } from '../report/expansions.ts'
@@ -121,7 +123,10 @@ export function wire({
   const rootMonitor = new RootMonitor(inForest, files, attacher)
   const mountedFiles = new MountedFiles(inForest, links)
 
-  const pollInterval = new PollInterval(settings.interval, warnOfSlowPolls)
+  const { pollBudget, hash, interval } = settings
+  const pollInterval = new PollInterval(interval, pollBudget === undefined ? warnOfSlowPolls : () => {})
+  const budget = pollBudget && new PollBudget(pollBudget, hash, system.clock.elapsed())
+  const pollRound = budget && new PollRound(budget)
   const inPoll: PollContext = {
     ...inForest,
     queue,
@@ -131,17 +136,19 @@ export function wire({
     links,
     rootMonitor,
     pollInterval,
+    pollRound,
   }
   const pollScope = new PollScope(inPoll)
   const poller = new Poller(inPoll, pollScope)
   const polls = new RepeatingTask({
-    every: () => relayed.rest,
+    every: () => (pollRound === undefined ? relayed.rest : interval),
     clock: system.clock,
     failed: (error) => reporter.trouble(error),
     needed: () => pollScope.isNeeded(),
-    run: async () => {
-      const end = relayed.poll()
-      await poller.poll()
+    run: async (isDue) => {
+      // One poll of a budget's is of some directories.
+      const end = isDue && pollRound !== undefined ? () => {} : relayed.poll()
+      await poller.poll(isDue)
       end()
     },
     pollIdle: () => (relayed.isConnected ? undefined : poller.pollIdle()),

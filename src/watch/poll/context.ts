@@ -6,6 +6,7 @@ import type { ForestContext } from '../roots/forest/context.ts'
 import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { PollInterval } from './poll_interval.ts'
+import type { PollRound } from './poll_round.ts'
 
 /** The objects that `poll/` may use. */
 export interface PollContext extends ForestContext {
@@ -17,4 +18,6 @@ export interface PollContext extends ForestContext {
   readonly links: FollowedLinks
   readonly rootMonitor: RootMonitor
   readonly pollInterval: PollInterval
+  /** undefined: polls have no budget, and each is of everything. */
+  readonly pollRound: PollRound | undefined
 }

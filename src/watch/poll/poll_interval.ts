@@ -22,6 +22,11 @@ export class PollInterval {
     return Math.max(this.#rest, this.#took)
   }
 
+  /** ms after which a change has been told: one may come right behind a poll's look at its place. */
+  get longest(): number {
+    return Math.max(this.#interval, this.#took) + 2 * this.#took
+  }
+
   /** The message about slow polls; undefined: they are not slow. */
   get slowness(): string | undefined {
     return this.#isSlow

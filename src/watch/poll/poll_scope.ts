@@ -53,6 +53,14 @@ export class PollScope {
     }
   }
 
+  /** Yields each directory that is asked for, and each below that is known. */
+  *each(): Generator<Directory> {
+    const { mounts, bases } = this.directories()
+    for (const base of bases)
+      for (const each of this.#context.tree.within(base)) if (each.mount === base.mount) yield each
+    for (const { usesPolling, leftover } of mounts) if (!usesPolling) yield* leftover.keys()
+  }
+
   /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */
   isForWalkerAlone(): boolean {
     return this.compares && this.#allBases().length > 0

@@ -4,16 +4,16 @@ import { learnNumbers } from '../diff/passing_numbers.ts'
 import { Scanner } from '../diff/snapshot/scanner.ts'
 import type { Snapshot } from '../diff/snapshot/snapshot.ts'
 import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
-import type { LostReason } from '../report/change.ts'
-import { openError } from '../report/watch_error.ts'
-import { isSought, type Root, reasonOfFinding } from '../roots/root.ts'
+import { isSought, type Root } from '../roots/root.ts'
 import type { TreeWalker } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
+import { BudgetedPoll } from './budgeted_poll.ts'
 import type { PollContext } from './context.ts'
 import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
 import { POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
+import { replacedRoots, throwIfShort } from './polled_roots.ts'
 
 // A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
 const ATTEMPTS = 3
@@ -28,6 +28,7 @@ export class Poller {
   readonly #walker: TreeWalker
   readonly #scanner: Scanner
   readonly #idle: IdlePoll
+  readonly #budgeted: BudgetedPoll | undefined
   // The beliefs when the last poll had been taken in: the walker does not tell again what it has seen then.
   #committed: PollStamp | undefined
   #isPolling = false
@@ -40,6 +41,8 @@ export class Poller {
     this.#walker = context.system.openWalker()
     this.#scanner = new Scanner(context, this.#walker)
     this.#idle = new IdlePoll(context, scope, this.#walker, this.#scanner)
+    const { pollRound } = context
+    if (pollRound !== undefined) this.#budgeted = new BudgetedPoll(context, scope, this.#scanner, pollRound)
     this.#lastAt = context.system.clock.now()
   }
 
@@ -56,7 +59,7 @@ export class Poller {
 
   #mayIdle(): boolean {
     const { pollInterval } = this.#context
-    if (this.#isPolling || pollInterval.slowness !== undefined) return false
+    if (this.#isPolling || this.#budgeted !== undefined || pollInterval.slowness !== undefined) return false
     return this.#scope.isForWalkerAlone() && !this.#isOvertaken()
   }
 
@@ -65,19 +68,19 @@ export class Poller {
     return this.#committed?.isCurrent(mounts) !== true
   }
 
-  /** Looks for lost roots, and at all that is polled. */
-  async poll(): Promise<void> {
+  /** Looks for lost roots, and at all that is polled. `isDue`: nobody waits for it, so with a budget at as much as that allows. */
+  async poll(isDue: boolean): Promise<void> {
     this.#isPolling = true
     try {
       // An idle poll may have begun since this one was asked for.
       await this.#idle.stop()
-      await this.#context.shortage.unless(this, () => this.#pollAll())
+      await this.#context.shortage.unless(this, () => this.#pollAll(isDue))
     } finally {
       this.#isPolling = false
     }
   }
 
-  async #pollAll(): Promise<void> {
+  async #pollAll(isDue: boolean): Promise<void> {
     const { forest, tree, queue, rootMonitor, files, links, reporter } = this.#context
     // Before a task looks at these: while a server has stopped, the events of all other mounts go on.
     const sought = forest.standing().filter(isSought)
@@ -90,7 +93,8 @@ export class Poller {
         if (isSought(root)) await rootMonitor.reattach(root, 'poll')
       })
     }
-    await this.#pollDirectories()
+    if (isDue && this.#budgeted !== undefined) await this.#budgeted.poll()
+    else await this.#pollDirectories()
     await queue.run(async () => {
       await rootMonitor.lookAtFiles('poll')
       await links.poll()
@@ -160,7 +164,7 @@ export class Poller {
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
       if (unwatched.some(isWatchedNow)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
-      const replaced = this.#replaced(roots, snapshot)
+      const replaced = replacedRoots(roots, snapshot)
       for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
       if (replaced.length > 0) return false
       // The beliefs about what a partial poll left out have changed: all of it is needed.
@@ -194,25 +198,6 @@ export class Poller {
   async #scan(directories: readonly Directory[], isPartial: boolean): Promise<Snapshot> {
     if (!isPartial) this.#walker.forget()
     return await this.#scanner.scan(directories, POLL)
-  }
-
-  #replaced(roots: readonly Root[], { directories }: Snapshot): Array<{ root: Root; reason: LostReason }> {
-    return roots.flatMap((root) => {
-      const { top } = root
-      const found = directories.find(({ target }) => top !== undefined && target?.requested === top)
-      const listing = found?.listing
-      if (listing === undefined || (listing.error === 0 && root.is(listing))) return []
-      return [{ root, reason: reasonOfFinding(listing) }]
-    })
-  }
-}
-
-/** Throws if a root could not be opened for want of a descriptor: that says nothing of the root, and there is another poll. */
-function throwIfShort(roots: readonly Root[], { directories }: Snapshot): void {
-  for (const { target, listing } of directories) {
-    if (listing?.isShort !== true) continue
-    const root = roots.find(({ top }) => top !== undefined && target?.requested === top)
-    if (root !== undefined) throw openError(listing.error, root.path)
   }
 }
 

@@ -29,6 +29,8 @@ export interface Coverage {
   backend: Backend
   /** One sentence: what the type of the mount delivers, or who decided otherwise. */
   why: string
+  /** ms after which a change has been told where polls tell of it, as long as they take no longer than lately; absent where events do. */
+  latency?: number
   /** Directories that are watched or polled; 0 while the root is lost, and for a file. */
   directories: number
   /** The paths that could not be watched as chosen, each with its error. */

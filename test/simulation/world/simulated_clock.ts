@@ -20,6 +20,10 @@ export class SimulatedClock implements Clock {
     return this.#now
   }
 
+  cpu(): number {
+    return 0
+  }
+
   /** Returns the time that stamps files: up to a tick behind. */
   coarseNow(): number {
     return Math.floor(this.#now / TICK_MS) * TICK_MS

@@ -22,6 +22,8 @@ export interface Settings {
   source: 'inotify' | 'poll' | 'inotify+poll'
   /** The ms between polls. */
   interval: number
+  /** The system calls a second that polls may make; 0: any number. */
+  budget: number
   hash: boolean
   /** fs.inotify.max_queued_events. */
   queue: 16 | 64 | 256 | 16384
@@ -76,6 +78,7 @@ export const ORDINARY: Settings = {
   start: 'before',
   source: 'inotify',
   interval: 1_000_000,
+  budget: 0,
   hash: false,
   queue: 16384,
   watches: 0,
@@ -186,6 +189,11 @@ const CHOICES: Choices = {
     ['utf8', 4],
     ['buffer', 1],
   ],
+  budget: [
+    [0, 4],
+    [1000, 1],
+    [20_000, 1],
+  ],
 }
 
 /** Combinations that cannot be played. */
@@ -208,6 +216,7 @@ const CONTRADICTIONS: ReadonlyArray<(settings: Settings) => boolean> = [
   ({ hash, source }) => hash && source === 'inotify',
   ({ interval, source }) => interval < 1_000_000 && source === 'inotify',
   ({ queue, source }) => queue < 16384 && source === 'poll',
+  ({ budget, interval }) => budget > 0 && interval === 1_000_000,
 ]
 
 /**

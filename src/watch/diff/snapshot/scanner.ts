@@ -27,6 +27,8 @@ export interface LeftOut {
 export interface ScanOptions {
   /** True: the scan adds no watch, looks neither where links lead nor what begins at mount points, and may leave out unchanged directories. */
   isPoll?: boolean
+  /** True: the directories alone are listed, and below them those that are not known. */
+  isLook?: boolean
   /** True: every entry is looked at. */
   statAll?: boolean
   /** ms since the epoch: where no stat is kept, entries unchanged since then are listed as if they had not been looked at. */
@@ -53,9 +55,9 @@ export class Scanner {
 
   /** Returns what is in these directories now, and in all that lie below them. */
   async scan(directories: readonly Directory[], options: ScanOptions): Promise<Snapshot> {
-    const { isPoll, leftOut } = options
+    const { isPoll, isLook = false, leftOut } = options
     const snapshot = this.begin(isPoll !== true, leftOut)
-    const targets = directories.map((directory) => this.target(snapshot, directory))
+    const targets = directories.map((directory) => this.target(snapshot, directory, { isLook }))
     await this.extend(snapshot, targets, options)
     return snapshot
   }
@@ -185,7 +187,7 @@ export class Scanner {
     const hash = this.#context.settings.hash && mount.usesPolling
     if (names !== undefined) return { ...place, stat: true, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
-    if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
+    if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: isLook !== true, hash }
     // A directory below a watched one may be polled for want of a watch.
     const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
     const stat = isKept || statAll === true

@@ -1,0 +1,123 @@
+import { dirname } from 'node:path'
+import { CLOCK_SLACK_MS } from '../clock.ts'
+import { RESCAN } from '../diff/diff_options.ts'
+import { learnNumbers } from '../diff/passing_numbers.ts'
+import type { Scanner, ScanOptions } from '../diff/snapshot/scanner.ts'
+import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
+import type { Change } from '../report/change.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { PollContext } from './context.ts'
+import type { PollRound } from './poll_round.ts'
+import type { PollScope } from './poll_scope.ts'
+import { PollStamp } from './poll_stamp.ts'
+import { replacedRoots, throwIfShort } from './polled_roots.ts'
+
+/** The options by which some directories are listed, without those below that are known. */
+const LOOK: ScanOptions = { isPoll: true, isLook: true }
+
+/** Lists as many directories as a budget allows, and takes each poll in by itself: a directory that moves from one to another may be told as gone, and as new. */
+export class BudgetedPoll {
+  readonly #context: PollContext
+  readonly #scope: PollScope
+  readonly #scanner: Scanner
+  readonly #round: PollRound
+  // ms since the epoch: the beginnings of this round and of the last one.
+  #began: number
+  #lastBegan: number
+
+  constructor(context: PollContext, scope: PollScope, scanner: Scanner, round: PollRound) {
+    this.#context = context
+    this.#scope = scope
+    this.#scanner = scanner
+    this.#round = round
+    this.#lastBegan = this.#began = context.system.clock.now()
+  }
+
+  async poll(): Promise<void> {
+    const { events, system, tree } = this.#context
+    if (this.#round.isOver) this.#begin()
+    const directories = this.#round.next(system.clock.elapsed()).filter((each) => tree.isAttached(each))
+    if (directories.length === 0) return
+    const eventNames = events.recordNames()
+    try {
+      // Else the change that hindered it would be told a round later.
+      if (!(await this.#poll(directories, eventNames))) this.#heat(directories)
+    } finally {
+      events.stopRecording()
+    }
+  }
+
+  #begin(): void {
+    const { clock } = this.#context.system
+    const { mounts } = this.#scope.directories()
+    const isOverflown = this.#scope.roots().some((root) => root.isOverflown)
+    if (!isOverflown) for (const mount of mounts) mount.toldUntil = this.#began
+    ;[this.#lastBegan, this.#began] = [this.#began, clock.now()]
+    this.#round.begin(this.#scope.each(), clock.elapsed())
+  }
+
+  /** Returns true if the poll has been taken in. */
+  async #poll(
+    directories: readonly Directory[],
+    eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
+  ): Promise<boolean> {
+    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, system } = this.#context
+    const roots = this.#scope.roots()
+    const begun = new PollStamp(this.#scope.directories().mounts)
+    const leftover = directories.filter((each) => each.mount.leftover.has(each))
+    const since = this.#lastBegan - CLOCK_SLACK_MS
+    const { clock } = system
+    const [at, cpu] = [clock.elapsed(), clock.cpu()]
+    const snapshot = await this.#scanner.scan(directories, LOOK)
+    throwIfShort(roots, snapshot)
+    learnNumbers(snapshot, tree, since)
+    // Past the barrier, events have told what the listing shows as well.
+    await inotify.barrier().catch(() => {})
+    return await queue.run(async () => {
+      events.stopRecording()
+      const { mounts } = this.#scope.directories()
+      // A directory that got a watch was listed later than here.
+      if (!begun.isValid(mounts) || leftover.some((each) => !each.mount.leftover.has(each))) return false
+      const replaced = replacedRoots(roots, snapshot)
+      for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
+      if (replaced.length > 0) return true
+      const from = leftover.length > 0 ? since : 0
+      const found = snapshot.directories
+      const changes = rescan.takePoll(snapshot, { ...RESCAN, source: 'poll', since: from, eventNames })
+      // The digests of the last whole poll are not what is believed.
+      if (changes.length > 0) for (const mount of mounts) mount.revision++
+      await followUp.list()
+      this.#round.note(entriesOf(found), clock.elapsed() - at, clock.cpu() - cpu)
+      this.#heat(this.#changedAmong(found, changes))
+      return true
+    })
+  }
+
+  #changedAmong(found: readonly SnapshotDir[], changes: readonly Change[]): Directory[] {
+    const paths = new Set(changes.flatMap((change) => pathsOf(change).map((path) => dirname(path))))
+    return found.flatMap(({ match, isNew }) =>
+      match !== undefined && paths.size > 0 && (isNew || paths.has(this.#context.tree.pathOf(match)))
+        ? [match]
+        : [],
+    )
+  }
+
+  #heat(directories: Iterable<Directory>): void {
+    const now = this.#context.system.clock.elapsed()
+    for (const each of directories) this.#round.heat(each, now)
+  }
+}
+
+/** Returns the number of entries of each directory that was listed. */
+function entriesOf(found: readonly SnapshotDir[]): Map<Directory, number> {
+  const entries = new Map<Directory, number>()
+  for (const { match, listing } of found)
+    if (match !== undefined && listing !== undefined)
+      entries.set(match, listing.filesCount + listing.subdirectories().size)
+  return entries
+}
+
+function pathsOf(change: Change): string[] {
+  if (change.type === 'rename') return [change.path, change.from]
+  return change.type === 'exchange' ? [change.path, change.other] : [change.path]
+}

@@ -1,0 +1,82 @@
+/** Calls for a directory besides those for its entries: it is opened twice, asked about, listed until there is no more, and closed. */
+const PER_DIRECTORY = 8
+
+/** Calls for an entry: where the kernel may remember a name for long, it is looked up anew, and then asked about. */
+const PER_ENTRY = 2
+
+/** Calls for an entry if files are read: small ones in one piece. */
+const PER_CONTENT = 8
+
+/** ms that a look at a directory is taken to cost before there was one. */
+const FIRST_GUESS = 10
+
+/** The ms that are saved up at most, for a moment at which there is much to be looked at. */
+const MOST_SAVED = 1000
+
+/** The newest look counts for so much in the average. */
+const NEWEST = 0.05
+
+export interface Budget {
+  /** A share of a core. */
+  readonly cpu: number
+  /** System calls a second. */
+  readonly requests: number
+}
+
+/** Directories that have changed lately, or those whose turn it is. */
+export type Share = 'hot' | 'turn'
+
+/**
+ * The account of polls that have a budget, in ms: a look costs the time in which the budget allows for that look. Directories that have changed lately may spend half
+ * of it, and others have what is left.
+ */
+export class PollBudget {
+  readonly #budget: Budget
+  readonly #perEntry: number
+  readonly #saved = { hot: 0, turn: 0 }
+  #earnedAt: number
+  // ms, as of late.
+  #perDirectory = FIRST_GUESS
+  #knowsCost = false
+
+  /** @param now ms of a clock that never goes back, as all others here */
+  constructor(budget: Budget, readsContents: boolean, now: number) {
+    this.#budget = budget
+    this.#perEntry = readsContents ? PER_CONTENT : PER_ENTRY
+    this.#earnedAt = now
+  }
+
+  /** ms that a look at a directory costs whose turn it is, as of late. */
+  get perDirectory(): number {
+    return this.#perDirectory
+  }
+
+  /** Earns what the time since the last call allows. */
+  earn(now: number): void {
+    const earned = now - this.#earnedAt
+    this.#earnedAt = now
+    this.#saved.hot = Math.min(MOST_SAVED / 2, this.#saved.hot + earned / 2)
+    this.#saved.turn = Math.min(MOST_SAVED, this.#saved.turn + earned)
+  }
+
+  /** Returns how many directories may be looked at: none while too much was spent, or at least one. */
+  mayLookAt(share: Share): number {
+    const saved = this.#saved[share]
+    if (saved <= 0) return 0
+    return this.#knowsCost ? Math.max(1, Math.floor(saved / this.#perDirectory)) : 1
+  }
+
+  /** Notes a look at a directory with so many entries. `cpu`: ms of a core. Returns the cost in ms. */
+  spend(share: Share, entries: number, cpu: number): number {
+    const cost = this.#costOf(PER_DIRECTORY + entries * this.#perEntry, cpu)
+    this.#saved.turn -= cost
+    if (share === 'hot') this.#saved.hot -= cost
+    else this.#perDirectory += (cost - this.#perDirectory) * (this.#knowsCost ? NEWEST : 1)
+    this.#knowsCost = true
+    return cost
+  }
+
+  #costOf(calls: number, cpu: number): number {
+    return Math.max((calls * 1000) / this.#budget.requests, cpu / this.#budget.cpu)
+  }
+}
