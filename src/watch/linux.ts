@@ -3,6 +3,7 @@ import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { watchesIn } from '../inotify/fdinfo.ts'
 import { nativeQueue } from '../inotify/inotify.ts'
+import { inotifyLimits } from '../inotify/limits.ts'
 import { openShare } from '../inotify/shared_instance.ts'
 import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
@@ -118,6 +119,12 @@ export const linux: WatchSystem = {
       if (isShortage(error)) throw error
       return undefined
     }
+  },
+  watches: (asked) => {
+    if (asked >= 1) return asked
+    // NaN, where /proc does not say: there is no limit then.
+    const { maxUserWatches, watchesInUse } = inotifyLimits()
+    return Math.floor(asked * (maxUserWatches - watchesInUse))
   },
   openWalker: () => new Walker(),
   openRelay: (address, listener) => new RelayClient(address, relayToken(), listener),

@@ -65,6 +65,11 @@ export interface WatchOptions {
    */
   settle?: number
   /**
+   * The most watches for directories: a number, or below 1 a share of those that the user has left. Directories nearest to a root get one, and so does one that changes in place of one that has been quiet for a minute; all others
+   * are polled, or with `backend: 'inotify'` not watched. 'error' says so once, and coverage() names them.
+   */
+  maxWatches?: number
+  /**
    * The most that polls may use: `cpu`, a share of one core, and `requests`, system calls a second. Each poll then lists some directories: those that changed in the last minute, and others in turn. coverage() tells how late a
    * change may be (`latency`). Not bound: the first listing, sync() and save(). A directory that moves may be reported as a `delete` and a `create`.
    */
@@ -103,6 +108,7 @@ export interface Settings {
   gitignore: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
+  maxWatches: number | undefined
   /** undefined: each poll is of everything. Infinity: as much as it takes. */
   pollBudget: { readonly cpu: number; readonly requests: number } | undefined
   /** Polls compare the contents of files as well. */
@@ -135,6 +141,7 @@ const KNOWN = [
     'depth',
     'backend',
     'interval',
+    'maxWatches',
     'pollBudget',
     'relay',
     'initial',
@@ -208,6 +215,13 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (settle !== undefined && !(typeof settle === 'number' && settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
   }
+  const { maxWatches } = options
+  if (maxWatches !== undefined && !(maxWatches > 0 && (maxWatches < 1 || Number.isInteger(maxWatches))))
+    throw invalidArgument(
+      'options.maxWatches',
+      maxWatches,
+      'an integer, 1 or more, or a share between 0 and 1',
+    )
   return {
     backend,
     interval,
@@ -222,6 +236,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     only: othersThan(options.only, followSymlinks),
     gitignore,
     settle,
+    maxWatches,
     pollBudget: budgetOf(options.pollBudget),
     hash,
     relay: relay === undefined ? undefined : relayAddress(relay, 'options.relay'),

@@ -11,6 +11,7 @@ export interface Rules {
   readonly followsLinks: boolean
   /** True: a root that is a symlink is the target of that. */
   readonly followsRoots: boolean
+  /** True: walks go level by level, as some entries are not reported, or get no watch. */
   readonly hidesSome: boolean
   /** True: an entry is hidden or not by the root that it lies below. Then a root within another one's tree shows more, or less. */
   readonly hidesByRoot: boolean
@@ -25,7 +26,7 @@ export interface ReplaceableRules extends Rules {
 
 /** @param isRoot tells if there is a root with this path */
 export function rulesOf(
-  { recursive, depth, followSymlinks, followRoots, ignores }: Settings,
+  { recursive, depth, followSymlinks, followRoots, ignores, maxWatches }: Settings,
   isRoot: (path: string) => boolean,
 ): ReplaceableRules {
   let current = ignores
@@ -47,7 +48,7 @@ export function rulesOf(
     followsLinks: followSymlinks,
     followsRoots: followRoots,
     get hidesSome() {
-      return current !== undefined || hidesDepths
+      return current !== undefined || hidesDepths || maxWatches !== undefined
     },
     get hidesByRoot() {
       return hidesDepths || current?.isByRoot === true

@@ -81,6 +81,8 @@ export interface WatchSystem {
   openInotify(options: InotifyOptions, owner: ShareOwner): InotifyInstance
   /** Resolves with the wds that the kernel has; undefined where nobody can tell. Rejects for want of descriptors or memory alone. */
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
+  /** Returns a number of watches. Below 1 it is given as a share of those that the user has left. */
+  watches(asked: number): number
   openWalker(): TreeWalker
   /** Listens to a relay: see src/relay. */
   openRelay(address: NetConnectOpts, listener: RelayListener): Pick<RelayClient, 'sync' | 'close'>

@@ -14,6 +14,8 @@ export interface DiffOptions {
   isToldLater: boolean
   /** The names that events were about since the survey began. */
   eventNames?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
+  /** Filled with the directories in which something has changed. */
+  changed?: Set<Directory> | undefined
   /** True: directories that were not listed are as known: a poll has found no directory that has come, gone or moved. */
   isPartial?: boolean
   /** True: every entry is looked at, as events were lost and its times must tell what has changed. */

@@ -4,6 +4,7 @@ import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
+import { changedAmong } from './changed_directories.ts'
 import type { DiffContext } from './context.ts'
 import type { Outcome } from './diff.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
@@ -155,8 +156,9 @@ export class Rescan {
   }
 
   #begin(): Outcome {
-    const { tree, sourceChoice } = this.#context
-    return { roots: new Map(), status: new WatchStatus(tree, sourceChoice.mayFallBack) }
+    const { tree, sourceChoice, watchLimit } = this.#context
+    watchLimit?.settle()
+    return { roots: new Map(), status: new WatchStatus(tree, sourceChoice.mayFallBack, watchLimit) }
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions, outcome: Outcome): readonly Change[] {
@@ -166,6 +168,9 @@ export class Rescan {
       forgetNumbers(snapshot, tree)
     }
     const changes = reconcile({ tree, rules, pending, options, snapshot, ...outcome })
+    const { changed } = options
+    if (changed !== undefined)
+      for (const each of changedAmong(snapshot.directories, changes, tree)) changed.add(each)
     snapshot.directories = []
     if (!options.baseline) reporter.report(changes)
     return changes
@@ -173,12 +178,13 @@ export class Rescan {
 
   /** Takes in a snapshot, or the last piece of it. */
   #take(snapshot: Snapshot, options: DiffOptions, outcome = this.#begin()): readonly Change[] {
-    const { reporter, watchShortage } = this.#context
+    const { reporter, watchShortage, watchLimit } = this.#context
     const changes = this.#takePiece(snapshot, options, outcome)
     const { trouble, outOfWatches, hasAdded } = outcome.status
     if (trouble !== undefined) reporter.trouble(trouble)
     if (outOfWatches !== undefined) watchShortage.note(outOfWatches)
-    else if (hasAdded) watchShortage.end()
+    // A watch that was another directory's ends no shortage.
+    else if (hasAdded && watchLimit?.isFull !== true) watchShortage.end()
     return changes
   }
 }

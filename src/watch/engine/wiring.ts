@@ -41,6 +41,7 @@ import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
+import { WatchLimit } from '../tree/watch_limit.ts'
 import { Believed } from './believed.ts'
 import type { EngineContext } from './context.ts'
 import { FirstLook } from './first_look.ts'
@@ -91,7 +92,12 @@ export function wire({
   const owner = { has: (wd: number) => tree.hasWatch(wd) || pathWatches.has(wd) }
   const inotify = new InotifySource(system, inotifyListener, queue, owner)
   const pending = new Pending(tree, system.clock.now())
-  const saved: SavedContext = { settings, system, rules, sourceChoice, reporter, tree }
+  const { maxWatches } = settings
+  const watchLimit =
+    maxWatches === undefined
+      ? undefined
+      : new WatchLimit(tree, system.watches(maxWatches), system.clock.elapsed())
+  const saved: SavedContext = { settings, system, rules, sourceChoice, reporter, tree, watchLimit }
   const diff: DiffContext = { ...saved, pending, inotify, shortage, watchShortage }
 
   const rescan = new Rescan(diff)

@@ -32,8 +32,10 @@ export class EventHandler {
     end: number,
     onGone: (top: Directory, mask: number) => void,
   ): Promise<void> {
-    const { tree, pending } = this.#context
+    const { tree, pending, watchLimit, system } = this.#context
     pending.unmarked += end - start
+    if (watchLimit !== undefined)
+      for (let i = start; i < end; i++) watchLimit.note(batch.wd(i), system.clock.elapsed())
     let next = start
     for (let i = start; i < end; i++) {
       if (!(batch.mask(i) & GONE)) continue

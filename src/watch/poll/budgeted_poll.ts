@@ -1,16 +1,15 @@
-import { dirname } from 'node:path'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
 import { learnNumbers } from '../diff/passing_numbers.ts'
 import type { Scanner, ScanOptions } from '../diff/snapshot/scanner.ts'
 import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
-import type { Change } from '../report/change.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { PollContext } from './context.ts'
 import type { PollRound } from './poll_round.ts'
 import type { PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
 import { replacedRoots, throwIfShort } from './polled_roots.ts'
+import type { WatchShift } from './watch_shift.ts'
 
 /** The options by which some directories are listed, without those below that are known. */
 const LOOK: ScanOptions = { isPoll: true, isLook: true }
@@ -21,15 +20,17 @@ export class BudgetedPoll {
   readonly #scope: PollScope
   readonly #scanner: Scanner
   readonly #round: PollRound
+  readonly #shift: WatchShift
   // ms since the epoch: the beginnings of this round and of the last one.
   #began: number
   #lastBegan: number
 
-  constructor(context: PollContext, scope: PollScope, scanner: Scanner, round: PollRound) {
+  constructor(context: PollContext, scope: PollScope, scanner: Scanner, round: PollRound, shift: WatchShift) {
     this.#context = context
     this.#scope = scope
     this.#scanner = scanner
     this.#round = round
+    this.#shift = shift
     this.#lastBegan = this.#began = context.system.clock.now()
   }
 
@@ -83,23 +84,17 @@ export class BudgetedPoll {
       if (replaced.length > 0) return true
       const from = leftover.length > 0 ? since : 0
       const found = snapshot.directories
-      const changes = rescan.takePoll(snapshot, { ...RESCAN, source: 'poll', since: from, eventNames })
+      const changed = new Set<Directory>()
+      const options = { ...RESCAN, source: 'poll', since: from, eventNames, changed } as const
+      const changes = rescan.takePoll(snapshot, options)
       // The digests of the last whole poll are not what is believed.
       if (changes.length > 0) for (const mount of mounts) mount.revision++
       await followUp.list()
       this.#round.note(entriesOf(found), clock.elapsed() - at, clock.cpu() - cpu)
-      this.#heat(this.#changedAmong(found, changes))
+      this.#heat(changed)
+      this.#shift.give(changed)
       return true
     })
-  }
-
-  #changedAmong(found: readonly SnapshotDir[], changes: readonly Change[]): Directory[] {
-    const paths = new Set(changes.flatMap((change) => pathsOf(change).map((path) => dirname(path))))
-    return found.flatMap(({ match, isNew }) =>
-      match !== undefined && paths.size > 0 && (isNew || paths.has(this.#context.tree.pathOf(match)))
-        ? [match]
-        : [],
-    )
   }
 
   #heat(directories: Iterable<Directory>): void {
@@ -115,9 +110,4 @@ function entriesOf(found: readonly SnapshotDir[]): Map<Directory, number> {
     if (match !== undefined && listing !== undefined)
       entries.set(match, listing.filesCount + listing.subdirectories().size)
   return entries
-}
-
-function pathsOf(change: Change): string[] {
-  if (change.type === 'rename') return [change.path, change.from]
-  return change.type === 'exchange' ? [change.path, change.other] : [change.path]
 }

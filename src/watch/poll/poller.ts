@@ -14,6 +14,7 @@ import { keepsDirectories } from './partial.ts'
 import { POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
 import { replacedRoots, throwIfShort } from './polled_roots.ts'
+import { WatchShift } from './watch_shift.ts'
 
 // A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
 const ATTEMPTS = 3
@@ -29,6 +30,7 @@ export class Poller {
   readonly #scanner: Scanner
   readonly #idle: IdlePoll
   readonly #budgeted: BudgetedPoll | undefined
+  readonly #shift: WatchShift
   // The beliefs when the last poll had been taken in: the walker does not tell again what it has seen then.
   #committed: PollStamp | undefined
   #isPolling = false
@@ -41,8 +43,10 @@ export class Poller {
     this.#walker = context.system.openWalker()
     this.#scanner = new Scanner(context, this.#walker)
     this.#idle = new IdlePoll(context, scope, this.#walker, this.#scanner)
+    this.#shift = new WatchShift(context)
     const { pollRound } = context
-    if (pollRound !== undefined) this.#budgeted = new BudgetedPoll(context, scope, this.#scanner, pollRound)
+    if (pollRound !== undefined)
+      this.#budgeted = new BudgetedPoll(context, scope, this.#scanner, pollRound, this.#shift)
     this.#lastAt = context.system.clock.now()
   }
 
@@ -125,7 +129,7 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pending, pollInterval } =
+    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pending, pollInterval, watchLimit } =
       this.#context
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#context.system.clock.now()
@@ -173,8 +177,10 @@ export class Poller {
       const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
       // Leftovers lie on a filesystem that has this machine's clock.
       const from = leftover.length > 0 ? since : 0
-      const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial } as const
+      const changed = watchLimit && new Set<Directory>()
+      const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial, changed } as const
       const changes = rescan.takePoll(snapshot, options)
+      if (changed !== undefined) this.#shift.give(changed)
       await followUp.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && pending.isUnsettled)
       const now = this.#scope.directories().mounts

@@ -70,6 +70,11 @@ export class Tree {
     return Array.isArray(found) ? undefined : found
   }
 
+  /** The number of watches, but for those of directories that are not made yet. */
+  get watches(): number {
+    return this.#byWd.size
+  }
+
   /** Returns true if a directory has this watch. Makes no lazy directory to find out. */
   hasWatch(wd: number): boolean {
     return this.#byWd.has(wd) || this.#lazy.some((lazy) => lazy.hasWatch(wd))

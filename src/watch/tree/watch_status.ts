@@ -6,6 +6,7 @@ import { mayPass, TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import { type Directory, isUnwatched } from './directory.ts'
 import type { Tree } from './tree.ts'
+import type { WatchLimit } from './watch_limit.ts'
 
 const { EACCES, ENOSPC, ENOMEM } = constants.errno
 
@@ -13,6 +14,7 @@ const { EACCES, ENOSPC, ENOMEM } = constants.errno
 export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
+  readonly #limit: WatchLimit | undefined
   /** The first new error that is not the directory's own affair. */
   trouble: InotifyError | undefined
   /** The first error for want of a watch. */
@@ -23,7 +25,8 @@ export class WatchStatus {
   unlisted: InotifyError | undefined
 
   /** @param pollInstead true: directories that cannot get a watch are polled */
-  constructor(tree: Tree, pollInstead: boolean) {
+  constructor(tree: Tree, pollInstead: boolean, limit: WatchLimit | undefined) {
+    this.#limit = limit
     this.#tree = tree
     this.#pollInstead = pollInstead
   }
@@ -34,9 +37,13 @@ export class WatchStatus {
    * @param toldUntil ms since the epoch: what was written in the directory before has been told
    */
   cover(directory: Directory, listing: Listing, toldUntil: number): boolean {
-    const { wd } = listing
     const { mount } = directory
-    if (wd > 0 && directory.wd === 0) this.hasAdded = true
+    const isOver = listing.wd === 0 && listing.error === 0 && isUnwatched(directory) && this.#limit?.isFull
+    const wd = isOver ? -ENOSPC : listing.wd
+    if (wd > 0 && directory.wd === 0) {
+      this.hasAdded = true
+      this.#limit?.take()
+    }
     if (wd > 0) this.#tree.setWatch(directory, wd)
     else if ((wd < 0 && !keepsWatch(directory, listing)) || listing.isTooDeep)
       this.#tree.clearWatch(directory)
@@ -54,10 +61,10 @@ export class WatchStatus {
       const hint = listing.isTooDeep ? TOO_DEEP : openHint(-listing.error)
       return new InotifyError({ errno: -listing.error, syscall: 'open', path, hint })
     }
-    const error =
-      wd < 0
-        ? new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
-        : notListed()
+    const notWatched = () =>
+      new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
+    const overLimit = isOver ? this.#limit?.errorOf(directory) : undefined
+    const error = overLimit ?? (wd < 0 ? notWatched() : notListed())
     const isNews = !mount.uncovered.has(directory)
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)

@@ -129,6 +129,10 @@ export class World implements WatchSystem {
     throw new Error('no simulated world has a relay')
   }
 
+  watches(asked: number): number {
+    return asked
+  }
+
   openWalker(): TreeWalker {
     const walker = new SimulatedWalker(this.tree, this.clock, this.#options.namesPerRead, this.failures)
     this.walkers.push(walker)

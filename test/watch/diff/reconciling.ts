@@ -64,7 +64,7 @@ export class Walked extends World {
     const snapshot = this.#scanner.snapshotOf(requested, listingsIn(recordsOf(records)), {
       isPoll: this.#isPolled,
     })
-    const outcome = { roots: new Map(), status: new WatchStatus(tree, fallsBackToPolling) }
+    const outcome = { roots: new Map(), status: new WatchStatus(tree, fallsBackToPolling, undefined) }
     return reconcile({ tree, rules, pending, snapshot, options: diff, ...outcome })
   }
 

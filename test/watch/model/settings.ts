@@ -29,6 +29,8 @@ export interface Settings {
   queue: 16 | 64 | 256 | 16384
   /** The most watches that can be had (user.max_inotify_watches); 0: no limit. */
   watches: number
+  /** The option; 0: without it. */
+  maxWatches: number
   /** The place where the watcher runs. 'process': in a user namespace of its own. */
   host: 'here' | 'worker' | 'process'
   /** 'slow': an iterator that lags behind. */
@@ -82,6 +84,7 @@ export const ORDINARY: Settings = {
   hash: false,
   queue: 16384,
   watches: 0,
+  maxWatches: 0,
   host: 'here',
   consumer: 'listener',
   entryCache: 0,
@@ -194,6 +197,12 @@ const CHOICES: Choices = {
     [1000, 1],
     [20_000, 1],
   ],
+  maxWatches: [
+    [0, 8],
+    [3, 1],
+    [12, 1],
+    [40, 1],
+  ],
 }
 
 /** Combinations that cannot be played. */
@@ -214,7 +223,8 @@ const CONTRADICTIONS: ReadonlyArray<(settings: Settings) => boolean> = [
     followSymlinks && (filesystem === 'overlay' || binds || shape !== 'small' || ignore !== 'nothing'),
   // Each pass reads files whole.
   ({ hash, source }) => hash && source === 'inotify',
-  ({ interval, source }) => interval < 1_000_000 && source === 'inotify',
+  ({ interval, source, maxWatches }) => interval < 1_000_000 && source === 'inotify' && maxWatches === 0,
+  ({ maxWatches, source, watches }) => maxWatches > 0 && (source === 'poll' || watches > 0),
   ({ queue, source }) => queue < 16384 && source === 'poll',
   ({ budget, interval }) => budget > 0 && interval === 1_000_000,
 ]

@@ -62,14 +62,23 @@ export class ScanFrontier {
 
   /** Yields directories that the walker does not go into by itself, since some of them may be ignored. */
   *levelBelow(found: SnapshotDir, entries = found.entries): Generator<ScanTarget> {
-    const { recursive, hidesSome } = this.#context.rules
+    const { rules, watchLimit } = this.#context
+    const { recursive, hidesSome } = rules
     const isLook = found.target?.isLook === true
     if (!recursive || !(hidesSome || isLook)) return
     const { place, listing, mount } = found
     for (const [name, entry] of entries) {
       if (entry.kind !== 'directory' || !found.covers(name)) continue
       if (isLook && this.#isAsBelieved(found, name, entry)) continue
-      yield { place: placeBelow(place, name, listing?.ino), name, parent: found, mount, isBase: false }
+      const isWatched = watchLimit !== undefined && (this.#believedIn(found, name)?.wd ?? 0) > 0
+      yield {
+        place: placeBelow(place, name, listing?.ino),
+        name,
+        parent: found,
+        mount,
+        isBase: false,
+        isWatched,
+      }
     }
   }
 

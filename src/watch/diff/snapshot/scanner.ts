@@ -180,7 +180,7 @@ export class Scanner {
   }
 
   request(
-    { place, mount, names, isLook }: ScanTarget,
+    { place, mount, names, isLook, requested, isWatched }: ScanTarget,
     { isPoll, statAll, since = Number.POSITIVE_INFINITY }: ScanOptions,
   ): WalkRequest {
     const { recursive, hidesSome } = this.#context.rules
@@ -191,7 +191,8 @@ export class Scanner {
     // A directory below a watched one may be polled for want of a watch.
     const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
     const stat = isKept || statAll === true
-    const request = { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
+    const isAllowed = this.#context.watchLimit?.ask(isWatched ?? (requested?.wd ?? 0) > 0) ?? true
+    const request = { ...place, recursive: isWhole, watch: mount.usesInotify && isAllowed, stat, hash }
     return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
   }
 

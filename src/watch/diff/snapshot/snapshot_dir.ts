@@ -22,6 +22,8 @@ export interface ScanTarget {
   readonly isBase: boolean
   /** The known directory that is asked for; undefined: any that is at this place. */
   readonly requested?: Directory | undefined
+  /** True: a directory is known at this place, and has a watch. Asked where watches are limited. */
+  readonly isWatched?: boolean
   /** For a symlink that was not followed yet: the identity of the directory that it was seen to lead to, in which it does not lie. */
   readonly leadsTo?: string
   /** The only names to be looked at. */

@@ -45,7 +45,18 @@ export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, 
   }
   const ignore = ignoreOption(settings.ignore, /** @type {string} */ (roots[0]))
   const polls = settings.budget > 0 ? { interval, pollBudget: { requests: settings.budget } } : { interval }
-  const options = { recursive: true, initial, followSymlinks, ...settle, ...polls, hash, encoding, ignore }
+  const limit = settings.maxWatches > 0 ? { maxWatches: settings.maxWatches } : {}
+  const options = {
+    recursive: true,
+    initial,
+    followSymlinks,
+    ...settle,
+    ...polls,
+    ...limit,
+    hash,
+    encoding,
+    ignore,
+  }
   const watcher = new Watcher(roots, options, system)
   // A lack of watches is told as an error, and is no failure.
   watcher.on('error', () => {})
