@@ -60,6 +60,12 @@ export interface WatchOptions {
    */
   gitignore?: boolean
   /**
+   * Hold changes back while git changes files, as in a checkout, a merge or a step of a rebase, and tell them together when it is done: while a repository that they lie in has an index.lock, for 30 s at most. sync(), save(), setIgnore() and
+   * remove() do not wait; entries() and has() have what is held. A lock that is older was left behind, and holds nothing. More: docs/semantics.md, S110.
+   * @default false
+   */
+  deferGit?: boolean
+  /**
    * ms. A 'modify' is reported when there has been none of its path for so long; 0: each one, at once. Without it a save is one change, reported when the writer closes the file, or after 50 ms: a 'modify',
    * or the 'create' of a new file. With a number only a 'modify' waits: a new file is a 'create' at once, and a 'modify' when it has been quiet. sync() does not wait.
    */
@@ -106,6 +112,7 @@ export interface Settings {
   /** Ignores what `only` does not name; undefined: nothing. */
   only: Ignores | undefined
   gitignore: boolean
+  deferGit: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
   maxWatches: number | undefined
@@ -136,20 +143,9 @@ export function filePath(name: string, path: string): string {
 }
 
 const KNOWN = [
-  ...[
-    'recursive',
-    'depth',
-    'backend',
-    'interval',
-    'maxWatches',
-    'pollBudget',
-    'relay',
-    'initial',
-    'since',
-    'expand',
-    'followSymlinks',
-  ],
-  ...['followRoots', 'ignore', 'only', 'gitignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
+  ...['recursive', 'depth', 'backend', 'interval', 'maxWatches', 'pollBudget', 'relay', 'initial', 'since'],
+  ...['expand', 'followSymlinks', 'followRoots', 'ignore', 'only', 'gitignore', 'deferGit', 'settle', 'hash'],
+  ...['encoding', 'signal', 'persistent'],
 ]
 
 /** Options of other watchers, and the options that do the same here. */
@@ -179,6 +175,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     persistent = true,
     ignore,
     gitignore = false,
+    deferGit = false,
     encoding = 'utf8',
     relay,
     since,
@@ -201,6 +198,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followRoots,
     hash,
     gitignore,
+    deferGit,
     persistent,
   })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
@@ -235,6 +233,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     ignores: ignoresOf(ignore),
     only: othersThan(options.only, followSymlinks),
     gitignore,
+    deferGit,
     settle,
     maxWatches,
     pollBudget: budgetOf(options.pollBudget),

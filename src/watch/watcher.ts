@@ -5,6 +5,7 @@ import { invalidArgument } from '../errors.ts'
 import { LONGEST_TIMER } from '../interval.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
+import { GitHold } from './gitignore/git_hold.ts'
 import { GitRules } from './gitignore/git_rules.ts'
 import { allOf, type Ignores, ignoresOf } from './ignores.ts'
 import { filePath, rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
@@ -65,6 +66,7 @@ export class Watcher<Path extends string | Buffer = string>
   #ignores: Ignores | undefined
   readonly #only: Ignores | undefined
   readonly #git: GitRules | undefined
+  readonly #held: GitHold | undefined
   #warns = false
   // The only handle that keeps the process alive, but for a walk while it lasts.
   readonly #stay: NodeJS.Timeout
@@ -94,6 +96,13 @@ export class Watcher<Path extends string | Buffer = string>
       const elsewhere = new Watcher([], { backend, interval, persistent: false })
       elsewhere.on('error', (error) => this.#emitIfHeard(error, () => this.#open))
       this.#git = new GitRules(elsewhere, () => this.#applyIgnores())
+    }
+    if (settings.deferGit) {
+      this.#held = new GitHold({
+        queued: () => this.#running.queued(),
+        sync: () => this.#syncAll(),
+        tell: (changes) => this.#report(changes),
+      })
     }
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
@@ -139,6 +148,7 @@ export class Watcher<Path extends string | Buffer = string>
     // As add() does: calls reach the engine in the order in which they were made.
     await this.ready
     await this.#running.rootSet.remove(absolute)
+    this.#held?.flush()
     await this.#git?.leave(absolute, this.#running.roots)
   }
 
@@ -148,10 +158,8 @@ export class Watcher<Path extends string | Buffer = string>
    */
   async sync(): Promise<void> {
     await this.ready
-    await this.#subscribers.hurry(async () => {
-      await this.#running.sync()
-      await this.#git?.settled()
-    })
+    await this.#subscribers.hurry(() => this.#syncAll())
+    this.#held?.flush()
   }
 
   /**
@@ -165,6 +173,7 @@ export class Watcher<Path extends string | Buffer = string>
     await this.ready
     this.#ignores = ignores
     await this.#applyIgnores()
+    this.#held?.flush()
     this.#warnOf(this.#running.roots)
   }
 
@@ -181,6 +190,7 @@ export class Watcher<Path extends string | Buffer = string>
     await this.ready
     if (this.#git !== undefined) await this.sync()
     await this.#subscribers.hurry(() => this.#running.save(absolute))
+    this.#held?.flush()
   }
 
   /**
@@ -288,7 +298,8 @@ export class Watcher<Path extends string | Buffer = string>
     return {
       changes: (changes) => {
         this.#git?.note(changes)
-        this.#report(encodePaths(changes, this.#encodePath))
+        if (this.#held === undefined) this.#report(changes)
+        else this.#held.take(changes)
       },
       trouble: (error) => this.#emitIfHeard(error as Error, () => this.#open),
       broken: (error) => this.#break(error),
@@ -318,7 +329,13 @@ export class Watcher<Path extends string | Buffer = string>
     } catch (error) {
       throw this.#notReady(error)
     }
+    this.#held?.flush()
     this.#emit('ready')
+  }
+
+  async #syncAll(): Promise<void> {
+    await this.#running.sync()
+    await this.#git?.settled()
   }
 
   async #applyIgnores(): Promise<void> {
@@ -361,9 +378,10 @@ export class Watcher<Path extends string | Buffer = string>
     this.#closing = this.#close({ error })
   }
 
-  #report(changes: Array<Change<Path>>): void {
-    this.#subscribers.push(changes)
-    this.#emit('changes', changes)
+  #report(changes: Change[]): void {
+    const encoded = encodePaths(changes, this.#encodePath)
+    this.#subscribers.push(encoded)
+    this.#emit('changes', encoded)
   }
 
   // A listener that throws is an uncaught exception, not a failure of the work that emits.
@@ -386,6 +404,8 @@ export class Watcher<Path extends string | Buffer = string>
     clearInterval(this.#stay)
     this.#signal?.removeEventListener('abort', this.#abort)
     this.#subscribers.end(failure)
+    // To nobody, by now: so that nothing looks for a lock any more.
+    this.#held?.flush()
     await Promise.all([this.#engine?.close(), this.#git?.close()])
     this.#emit('close')
   }

@@ -1,12 +1,15 @@
 // `watch PATH -- COMMAND`: a command that is started anew at each change.
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Run } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
 
+const hasGit = spawnSync('git', ['--version']).status === 0
 const PATIENCE = { interval: 5, timeout: 60_000 }
 
 function file() {
@@ -83,6 +86,30 @@ test('a burst is one start, when it is over', async () => {
   }
   await expect.poll(() => starts(run), PATIENCE).toEqual(['0', '6'])
   await end(run)
+})
+
+test.skipIf(!hasGit)('a checkout is one start, however long it takes (needs git)', async () => {
+  const { directory, path } = file()
+  const user = ['-c', 'user.name=me', '-c', 'user.email=me@localhost']
+  const git = (...words: string[]) => execFileSync('git', ['-C', directory, ...user, ...words])
+  git('init', '-q', '-b', 'one')
+  // With pauses in which there would be a start.
+  git('config', 'filter.slow.smudge', 'sleep 0.3; cat')
+  writeFileSync(join(directory, '.git/info/attributes'), '* filter=slow')
+  for (const branch of ['one', 'two']) {
+    if (branch === 'two') git('checkout', '-q', '-b', branch)
+    for (const name of ['a', 'b', 'c', 'd', 'server.js']) writeFileSync(join(directory, name), branch)
+    git('add', '.')
+    git('commit', '-q', '-m', branch)
+  }
+  const run = watching(['-r', '--gitignore', directory, '--', 'sh', '-c', SERVER, path])
+  await expect.poll(() => starts(run), PATIENCE).toEqual(['two'])
+  await promisify(execFile)('git', ['-C', directory, 'checkout', '-q', 'one'])
+  await expect.poll(() => starts(run).length, PATIENCE).toBe(2)
+  put(path, 'later')
+  await expect.poll(() => starts(run).length, PATIENCE).toBe(3)
+  await end(run)
+  expect(starts(run)).toEqual(['two', 'one', 'later'])
 })
 
 test('changes that are not chosen are no start, those below are with -r', async () => {

@@ -116,8 +116,8 @@ not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, 
 follows), RECOVERED.
 
 With COMMAND it prints no changes: it starts COMMAND, and upon changes ends it with all that it has started (SIGTERM, and SIGKILL after
-2 s) and starts it anew. If COMMAND ends by itself, one line on stderr says so, and the next change starts it. It has the same stdin,
-stdout and stderr. Ctrl-C ends COMMAND, and then the watch.
+2 s) and starts it anew; upon a git checkout once, when that is done. If COMMAND ends by itself, one line on stderr says so, and the next
+change starts it. It has the same stdin, stdout and stderr. Ctrl-C ends COMMAND, and then the watch.
 
 REGEX is JavaScript's, searched for in the path as it is printed, and may be given more than once. Control characters and backslashes
 in names are escaped.`,
@@ -142,6 +142,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_REL
       ...(values.follow && { followSymlinks: true }),
       // inotifywait tells of each.
       settle: values.settle ?? 0,
+      deferGit: command !== undefined,
     }
 
     requirePaths(paths)

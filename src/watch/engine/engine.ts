@@ -72,6 +72,11 @@ export class Engine implements InotifyListener {
     this.#assertOpen()
   }
 
+  /** Resolves when all that the kernel had queued before this call has been told, but for what `settle` holds back. */
+  queued(): Promise<void> {
+    return this.#rooms.inotify.barrier()
+  }
+
   /** Writes what has been told to a file. Rejects if that cannot be written, and with EBADF if closed before that. */
   async save(path: string): Promise<void> {
     await this.sync()

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Ignores } from '../ignores.ts'
 import type { Kind } from '../report/change.ts'
+import { gitDirectoryOf } from './git_directory.ts'
 import { type GitRule, gitRulesIn, isMatch } from './git_rule.ts'
 import { readIfAny } from './read_if_any.ts'
 
@@ -109,11 +110,9 @@ function isTop(directory: string): boolean {
   return existsSync(own) && (existsSync(join(own, 'HEAD')) || readIfAny(own, 'utf8') !== '')
 }
 
-/** Returns the path of info/exclude. A worktree has a file .git, which names a directory in the repository's own. */
+/** Returns the path of info/exclude. A worktree's git directory lies in the repository's own. */
 function excludeFileOf(top: string): string {
-  const own = join(top, '.git')
-  const named = /^gitdir: (.*)/.exec(readIfAny(own, 'utf8'))?.[1]
-  const directory = named === undefined ? own : resolve(top, named)
+  const directory = gitDirectoryOf(top)
   const common = readIfAny(join(directory, 'commondir'), 'utf8').trimEnd()
   return join(resolve(directory, common), 'info/exclude')
 }
