@@ -77,7 +77,7 @@ export interface WatchOptions {
   maxWatches?: number
   /**
    * The most that polls may use: `cpu`, a share of one core, and `requests`, system calls a second. Each poll then lists some directories: those that changed in the last minute, and others in turn. coverage() tells how late a
-   * change may be (`latency`). Not bound: the first listing, sync() and save(). A directory that moves may be reported as a `delete` and a `create`.
+   * change may be (`latency`). Not bound: the first listing, sync(), save(), roots that are files or missing, and ways of followed links. A directory that moves may be reported as a `delete` and a `create`.
    */
   pollBudget?: { cpu?: number; requests?: number }
   /** Polls read every file, all of it, and compare contents: for servers whose times and sizes are not reliable (virtiofs with writeback). @default false */
