@@ -13,8 +13,8 @@ const FIRST_GUESS = 10
 /** The ms that are saved up at most, for a moment at which there is much to be looked at. */
 const MOST_SAVED = 1000
 
-/** The newest look counts for so much in the average. */
-const NEWEST = 0.05
+/** The looks by which the cost of one is known. */
+const MOST_LOOKS = 1000
 
 export interface Budget {
   /** A share of a core. */
@@ -35,9 +35,9 @@ export class PollBudget {
   readonly #perEntry: number
   readonly #saved = { hot: 0, turn: 0 }
   #earnedAt: number
-  // ms, as of late.
-  #perDirectory = FIRST_GUESS
-  #knowsCost = false
+  // The looks of late, and what they have cost. A mean: one root of thousands of entries is looked at before all the small directories below.
+  #looks = 0
+  #cost = 0
 
   /** @param now ms of a clock that never goes back, as all others here */
   constructor(budget: Budget, readsContents: boolean, now: number) {
@@ -48,7 +48,7 @@ export class PollBudget {
 
   /** ms that a look at a directory costs whose turn it is, as of late. */
   get perDirectory(): number {
-    return this.#perDirectory
+    return this.#looks === 0 ? FIRST_GUESS : this.#cost / this.#looks
   }
 
   /** Earns what the time since the last call allows. */
@@ -63,7 +63,7 @@ export class PollBudget {
   mayLookAt(share: Share): number {
     const saved = this.#saved[share]
     if (saved <= 0) return 0
-    return this.#knowsCost ? Math.max(1, Math.floor(saved / this.#perDirectory)) : 1
+    return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.perDirectory)) : 1
   }
 
   /** Notes a look at a directory with so many entries. `cpu`: ms of a core. Returns the cost in ms. */
@@ -71,9 +71,17 @@ export class PollBudget {
     const cost = this.#costOf(PER_DIRECTORY + entries * this.#perEntry, cpu)
     this.#saved.turn -= cost
     if (share === 'hot') this.#saved.hot -= cost
-    else this.#perDirectory += (cost - this.#perDirectory) * (this.#knowsCost ? NEWEST : 1)
-    this.#knowsCost = true
+    else this.#learn(cost)
     return cost
+  }
+
+  #learn(cost: number): void {
+    if (this.#looks === MOST_LOOKS) {
+      this.#looks /= 2
+      this.#cost /= 2
+    }
+    this.#looks++
+    this.#cost += cost
   }
 
   #costOf(calls: number, cpu: number): number {
