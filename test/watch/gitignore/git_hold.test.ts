@@ -72,7 +72,6 @@ describe.skipIf(!hasGit)('a checkout (needs git)', () => {
     ['below the root, beside others', (base) => ({ root: base, top: join(base, 'a/b') }), {}],
     ['with .git ignored', () => ({}), { ignore: ['.git'] }],
     ['with gitignore', () => ({}), { gitignore: true }],
-    ['with settle', () => ({}), { settle: 200 }],
     ['that is polled', () => ({}), { backend: 'poll', interval: 100 }],
   ])('%s is one batch', async ([, place, options]) => {
     const base = scratch()
@@ -117,23 +116,6 @@ describe.skipIf(!hasGit)('a checkout (needs git)', () => {
     writeFileSync(join(top, '.git'), 'gitdir: ../.git/modules/sub\n')
     expect(await batchesOf(top, top, { deferGit: true })).toHaveLength(1)
   })
-
-  test('that writes a .gitignore is one batch, with what this brings up', async () => {
-    const top = scratch()
-    const git = repository(top)
-    git('checkout', '-q', 'one')
-    writeFileSync(join(top, '.gitignore'), 'built')
-    git('add', '.')
-    git('commit', '-q', '-m', 'rules')
-    git('checkout', '-q', 'two')
-    writeFileSync(join(top, 'built'), '')
-    const { watcher, changes } = await watching(top, { gitignore: true, deferGit: true, interval: NEVER })
-    const batches: Change[][] = []
-    watcher.on('changes', (batch) => batches.push(batch))
-    await promisify(execFile)('git', ['-C', top, 'checkout', '-q', 'one'])
-    await expect.poll(() => batches.length).toBe(1)
-    expect(changes.map((change) => inWords(change, top))).toContain('delete file built')
-  })
 })
 
 /** Watches a directory of a repository that git has locked. */
@@ -169,6 +151,26 @@ test('changes are held while the lock is there, and told in their order when it 
   expect(told()).toEqual(['create file a', 'create file b', 'delete file a', 'create file c'])
   await make('d')
   await expect.poll(told).toEqual(['create file d'])
+})
+
+test('what `settle` holds back is told with the rest', async () => {
+  const { root, lock, make, told } = await locked({ settle: NEVER })
+  await make('a')
+  writeFileSync(join(root, 'a'), 'more')
+  rmSync(lock)
+  await expect.poll(told).toEqual(['create file a', 'modify file a'])
+})
+
+test('a .gitignore is told with what it brings up', async () => {
+  const { root, lock, watcher, make, told } = await locked({ gitignore: true })
+  await make('built')
+  await watcher.sync()
+  expect(told()).toEqual(['create file built'])
+  writeFileSync(join(root, '.gitignore'), 'built')
+  await expect.poll(() => watcher.has(join(root, 'built'))).toBe(false)
+  expect(told()).toEqual([])
+  rmSync(lock)
+  await expect.poll(told).toEqual(['create file .gitignore', 'delete file built'])
 })
 
 test('the lock of an outer repository counts in an inner one', async () => {
