@@ -135,7 +135,7 @@ export class Watcher<Path extends string | Buffer = string>
     const absolute = rootPath(path)
     await this.ready
     await this.#running.rootSet.add(absolute)
-    await this.#git?.watchAbove([absolute])
+    this.#git?.watchAbove([absolute])
     this.#warnOf([absolute])
   }
 
@@ -323,9 +323,10 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       if (this.#engine === undefined && this.#open) await load()
-      await Promise.all([this.#running.rootSet.addAll(roots), this.#git?.watchAbove(roots)])
+      await this.#running.rootSet.addAll(roots)
       this.#warnOf(roots)
       if (!this.#open) throw closedError()
+      this.#git?.watchAbove(roots)
     } catch (error) {
       throw this.#notReady(error)
     }

@@ -124,8 +124,10 @@ function readRules(path: string): string {
 
 /** Patterns are compared byte by byte, as git does. */
 function bytesOf(path: string): string {
-  return Buffer.from(path).toString('latin1')
+  return OTHER_THAN_ASCII.test(path) ? Buffer.from(path).toString('latin1') : path
 }
+
+const OTHER_THAN_ASCII = /[^\0-\x7f]/
 
 function baseOf(directory: string): string {
   return directory === '/' ? '/' : `${directory}/`

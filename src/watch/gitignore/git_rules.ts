@@ -21,6 +21,7 @@ export class GitRules {
   readonly #renewal: CoalescedTask
   readonly #globalFile = globalRuleFile()
   #current = new GitIgnore(this.#globalFile)
+  #watched: Promise<void> = Promise.resolve()
 
   /**
    * @param elsewhere has no roots yet
@@ -37,9 +38,13 @@ export class GitRules {
     })
   }
 
-  /** Watches the files with rules for what is in these roots that lie outside of them. Resolves when changes of them from this call on are heard of. */
-  async watchAbove(roots: readonly string[]): Promise<void> {
-    const files = this.#filesFor(roots)
+  /** Watches the files with rules for what is in these roots that lie outside of them. Nobody waits for that but {@link settled}: what has changed since they were read is seen behind it. */
+  watchAbove(roots: readonly string[]): void {
+    const watched = this.#watchFiles(this.#filesFor(roots))
+    this.#watched = this.#watched.then(() => watched)
+  }
+
+  async #watchFiles(files: ReadonlySet<string>): Promise<void> {
     // A file that cannot be watched cannot be read either, and has no rules.
     await Promise.all([...files].map((file) => this.#elsewhere.add(file).catch(() => {})))
     if ([...files].some((file) => this.#current.isOutdatedBy(file, 'file'))) this.#renew()
@@ -77,6 +82,7 @@ export class GitRules {
 
   /** Resolves when the tree has been looked through by the rules as they were at the call, if the watcher has told of them. */
   async settled(): Promise<void> {
+    await this.#watched
     await this.#elsewhere.sync()
     await this.#renewal.idle()
   }

@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { watchesIn } from '../../../src/inotify/fdinfo.ts'
 import { watch } from '../../../src/watch/calls.ts'
+import { GitRules } from '../../../src/watch/gitignore/git_rules.ts'
 import type { WatchOptions } from '../../../src/watch/options.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
@@ -111,6 +112,19 @@ test.for([
   expect(await seen()).toEqual([])
 })
 
+test('rules that lie outside of the root, and change right after `ready`, count when sync() resolves', async () => {
+  const { base, watcher, seen, write } = await planted(
+    { '.git/HEAD': '', '.git/info/exclude': 'a', 'root/a': '', 'root/b': '', 'other/a': '', 'other/b': '' },
+    { at: 'root' },
+  )
+  write('.git/info/exclude', 'b')
+  expect(await seen()).toEqual(['a'])
+  await watcher.add(join(base, 'other'))
+  write('.gitignore', 'a')
+  await watcher.sync()
+  expect([...watcher.entries(join(base, 'other'))]).toHaveLength(1)
+})
+
 test.for([
   ['git/ignore', 'git/ignore', ''],
   ['core.excludesFile', 'mine', '[user]\n\tname = x\n[core]\n\tpager = less\n\texcludesFile = "HERE/mine"\n'],
@@ -188,15 +202,35 @@ test('roots that come and go leave no watch behind', async () => {
     ]).flat(),
   )
   const { base, watcher } = await planted({ 'root/': '', ...files }, { at: 'root' })
-  const come = async (i: number) => {
+  await watcher.sync()
+  const before = watchesHere()
+  for (let i = 0; i < 20; i++) {
     await watcher.add(join(base, `${i}/in`))
     await watcher.remove(join(base, `${i}/in`))
-    await watcher.sync()
-    return watchesHere()
   }
-  const before = await come(0)
-  for (let i = 1; i < 19; i++) await come(i)
-  expect(await come(19)).toBe(before)
+  // Those that are left while the other watcher is busy are removed a little later.
+  await expect.poll(watchesHere).toBe(before)
+})
+
+test('who waits for the rules waits until the files that lie elsewhere are watched', async () => {
+  const base = scratch()
+  const exclude = join(base, '.git/info/exclude')
+  mkdirSync(dirname(exclude), { recursive: true })
+  writeFileSync(join(base, '.git/HEAD'), '')
+  let watched = () => {}
+  const added = new Promise<void>((resolve) => {
+    watched = resolve
+  })
+  const nothing = async () => {}
+  const elsewhere = { on: () => {}, add: () => added, remove: nothing, sync: nothing, close: nothing }
+  const apply = vi.fn(nothing)
+  const rules = new GitRules(elsewhere, apply)
+  rules.with(undefined)?.has(join(base, 'a'), 'a', 'file')
+  rules.watchAbove([base])
+  writeFileSync(exclude, 'a')
+  setImmediate(watched)
+  await rules.settled()
+  expect(apply).toHaveBeenCalledTimes(1)
 })
 
 test('save() writes the tree by the rules as they are', async () => {
