@@ -12,6 +12,7 @@
 #include "base/retry.h"
 #include "base/statx.h"
 #include "base/unique_fd.h"
+#include "fanotify/fanotify.h"
 #include "loop/mount_table.h"
 #include "queue/queue.h"
 #include "syscalls/calls.h"
@@ -110,6 +111,7 @@ Napi::Value LimitFiles(const Napi::CallbackInfo& info) {
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Calls", Calls::Define(env));
+  exports.Set("Fanotify", Fanotify::Define(env));
   exports.Set("Queue", Queue::Define(env));
   exports.Set("Walker", Walker::Define(env));
   exports.Set("MountTable", MountTable::Define(env));

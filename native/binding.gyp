@@ -9,6 +9,8 @@
       'sources': [
         'addon.cc',
         'base/statx.cc',
+        'fanotify/fanotify.cc',
+        'fanotify/marked_mount.cc',
         'threads/thread.cc',
         'loop/loop_handle.cc',
         'loop/mount_table.cc',

@@ -192,7 +192,29 @@ export interface NativeMountTable {
   close(): void
 }
 
+/** An event of {@link NativeFanotify}. Its path has a character a byte, and is missing where nobody can say it. */
+export interface NativeFanotifyEvent {
+  mask: number
+  pid: number
+  path?: string
+}
+
+/** A fanotify instance that tells of whole file systems. Its events are read when they are asked for, and wait in the kernel until then. */
+export interface NativeFanotify {
+  /** fanotify_init: 0 or -errno. Calls `onReadable` while there is something to read. Keeps the loop alive until unref(). */
+  open(onReadable: () => void): number
+  /** fanotify_mark of the file system of a directory: 0 or -errno. Of events the path is told as the mount of this one shows it, and once for each mount that was added. */
+  add(path: string | Buffer): number
+  /** What one read(2) gives, of 64 KiB; -errno. */
+  read(): NativeFanotifyEvent[] | number
+  /** Starts and stops the calls of `onReadable`. */
+  flow(flows: boolean): void
+  unref(): void
+  close(): void
+}
+
 export interface Addon {
+  Fanotify: new () => NativeFanotify
   Queue: new () => NativeQueue
   Walker: new () => NativeWalker
   Calls: new () => NativeCalls

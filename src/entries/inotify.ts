@@ -1,6 +1,8 @@
 export { AddonLoadError, InotifyError } from '../errors.ts'
 export type { EventBatch, InotifyEvent } from '../inotify/batch.ts'
 export * from '../inotify/constants.ts'
+export { Fanotify } from '../inotify/fanotify.ts'
+export type { FanotifyEvent } from '../inotify/fanotify_source.ts'
 export { Inotify, type InotifyOptions } from '../inotify/inotify.ts'
 export type { InotifyLimits } from '../inotify/limits.ts'
 export { formatMask } from '../inotify/mask.ts'

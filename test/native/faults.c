@@ -68,7 +68,11 @@
   X(waitpid)           \
   X(pidfd_open)        \
   X(pidfd_send_signal) \
-  X(pthread_create)
+  X(pthread_create)    \
+  X(fanotify_init)     \
+  X(fanotify_mark)     \
+  X(name_to_handle_at) \
+  X(open_by_handle_at)
 // clang-format on
 
 #define NUMBER(name) CALL_##name,
@@ -218,6 +222,16 @@ WRAP(int, fsync, fsync, -1, (int fd), (fd))
 WRAP(int, flock, flock, -1, (int fd, int operation), (fd, operation))
 WRAP(int, futimens, futimens, -1, (int fd, const struct timespec times[2]), (fd, times))
 WRAP(pid_t, waitpid, waitpid, -1, (pid_t pid, int* status, int options), (pid, status, options))
+
+WRAP(int, fanotify_init, fanotify_init, -1, (unsigned flags, unsigned events), (flags, events))
+WRAP(int, fanotify_mark, fanotify_mark, -1,
+     (int fd, unsigned flags, uint64_t mask, int directory, const char* path),
+     (fd, flags, mask, directory, path))
+WRAP(int, name_to_handle_at, name_to_handle_at, -1,
+     (int fd, const char* name, struct file_handle* handle, int* mount, int flags),
+     (fd, name, handle, mount, flags))
+WRAP(int, open_by_handle_at, open_by_handle_at, -1, (int mount, struct file_handle* handle, int flags),
+     (mount, handle, flags))
 
 // The descriptor is free after a failed close(2) too.
 int close(int fd) {

@@ -15,6 +15,10 @@ const walking = `
   const walker = new addon.Walker()
   const mounts = new addon.MountTable()
   mounts.open(() => {})
+  // Where it is not permitted there are no events, and nothing to read.
+  const fanotify = new addon.Fanotify()
+  fanotify.open(() => fanotify.read())
+  fanotify.add(workerData.directory)
   for (let n = 1; ; n++) {
     await walk(walker, [{ flags: RECURSIVE | STAT | WATCH, root: workerData.directory }], queue, 0x100)
     parentPort.postMessage(n)

@@ -145,7 +145,7 @@ test.each(['esm.mjs', 'cjs.cjs'])('%s sees an IN_MOVED_TO', (file) => {
 
 /** Names that each entry point gives beside the errors, and the parts of the package that are loaded with it. */
 const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
-  inotify: { names: ['Inotify', 'formatMask', 'IN_MOVED_TO'], parts: [] },
+  inotify: { names: ['Fanotify', 'Inotify', 'formatMask', 'IN_MOVED_TO'], parts: [] },
   diagnose: { names: ['diagnose'], parts: ['faces'] },
   publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: ['faces'] },
   mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['faces'] },
