@@ -1,6 +1,8 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
+import { FanotifySource, fanotifyError } from '../inotify/fanotify_source.ts'
 import { watchesIn } from '../inotify/fdinfo.ts'
 import { nativeQueue } from '../inotify/inotify.ts'
 import { inotifyLimits } from '../inotify/limits.ts'
@@ -112,6 +114,21 @@ export const linux: WatchSystem = {
   watchMounts: (changed) => new MountWatch(changed),
   directoryMask: DIRECTORY_MASK,
   openInotify: (_, owner) => openShare(owner),
+  openFanotify: (take, fail) => {
+    const source = new FanotifySource(take, fail)
+    source.unref()
+    return {
+      add: (path) => {
+        const real = new NearMounts().realPath(path)
+        if (real === undefined) throw fanotifyError(constants.errno.ENODEV, 'fanotify_mark', textOf(path))
+        // The mount point stays when the path goes.
+        source.add(pathOf(lookUp(mountTable(), real).point || real))
+        return real
+      },
+      read: () => source.read(),
+      close: () => source.close(),
+    }
+  },
   kernelWatches: async (inotify) => {
     try {
       return new Set(watchesIn(await readFile(`/proc/self/fdinfo/${inotify[nativeQueue].fd()}`, 'latin1')))

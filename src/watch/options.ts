@@ -88,6 +88,13 @@ export interface WatchOptions {
    * there. For one path alone. More: docs/semantics.md, S106.
    */
   relay?: string
+  /**
+   * Tell of each change that comes from an event which process made it, this one included: {@link EntryChange.by}. fanotify(7) tells it, where `Fanotify` of `inotify-bridge/inotify` works, and takes up to
+   * 20 µs of this process for each file that anybody changes on the same file systems. A hint: of several processes that change a path at a time it is the last, and `by` is absent where the two events do not meet (the
+   * directory has moved, a queue was full, an entry of `expand`). Where it is not to be had one 'error' says why (EPERM, ENODEV, ENOTSUP), and all else goes on.
+   * @default false
+   */
+  by?: boolean
   /** 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. @default 'utf8' */
   encoding?: 'utf8' | 'buffer'
   /** Closes the watcher when it aborts. */
@@ -121,6 +128,7 @@ export interface Settings {
   /** Polls compare the contents of files as well. */
   hash: boolean
   relay: NetConnectOpts | undefined
+  by: boolean
   encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
   persistent: boolean
@@ -145,7 +153,7 @@ export function filePath(name: string, path: string): string {
 const KNOWN = [
   ...['recursive', 'depth', 'backend', 'interval', 'maxWatches', 'pollBudget', 'relay', 'initial', 'since'],
   ...['expand', 'followSymlinks', 'followRoots', 'ignore', 'only', 'gitignore', 'deferGit', 'settle', 'hash'],
-  ...['encoding', 'signal', 'persistent'],
+  ...['by', 'encoding', 'signal', 'persistent'],
 ]
 
 /** Options of other watchers, and the options that do the same here. */
@@ -171,6 +179,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const { depth = Number.POSITIVE_INFINITY, expand = false } = options
   const {
     hash = false,
+    by = false,
     signal,
     persistent = true,
     ignore,
@@ -197,6 +206,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followSymlinks,
     followRoots,
     hash,
+    by,
     gitignore,
     deferGit,
     persistent,
@@ -238,6 +248,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     maxWatches,
     pollBudget: budgetOf(options.pollBudget),
     hash,
+    by,
     relay: relay === undefined ? undefined : relayAddress(relay, 'options.relay'),
     encoding,
     signal,

@@ -3,16 +3,24 @@ import { inotifyRefusal } from '../inotify/refusal.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
+import type { Makers } from './report/makers.ts'
 import type { WatchSystem } from './system.ts'
 
 /** Chooses the source that tells of a mount: the one that was asked for, or the one that the mount's type calls for. */
 export class SourceChoice {
   readonly #system: Pick<WatchSystem, 'choose' | 'pseudoType'>
   readonly #backend: Settings['backend']
+  readonly #makers: Makers | undefined
 
-  constructor(system: Pick<WatchSystem, 'choose' | 'pseudoType'>, { backend }: Pick<Settings, 'backend'>) {
+  /** @param makers says who makes changes where inotify tells of them, if that is asked for */
+  constructor(
+    system: Pick<WatchSystem, 'choose' | 'pseudoType'>,
+    { backend }: Pick<Settings, 'backend'>,
+    makers: Makers | undefined,
+  ) {
     this.#system = system
     this.#backend = backend
+    this.#makers = makers
   }
 
   /** True: polls may stand in where no watch or no inotify instance is left. */
@@ -25,17 +33,16 @@ export class SourceChoice {
     // Checked before anything is looked for: what comes later at a path could not be watched either.
     const refusal = this.#backend === 'inotify' ? inotifyRefusal() : undefined
     if (refusal !== undefined) throw refusal
-    return this.insteadOf(await this.#system.choose(path))
+    return this.insteadOf(path, await this.#system.choose(path))
   }
 
-  /** Returns the source to use in place of the one that the mounts call for. */
-  insteadOf(chosen: Choice): Choice {
+  /** Returns the source to use for a path, in place of the one that its mounts call for. */
+  insteadOf(path: string, chosen: Choice): Choice {
+    const backend = this.#backend === 'auto' ? chosen.backend : this.#backend
+    if (backend !== 'poll') this.#makers?.cover(path)
     if (this.#backend === 'auto') return chosen
-    return {
-      ...chosen,
-      backend: this.#backend,
-      why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})`,
-    }
+    const why = `asked for, where ${chosen.backend} would have been chosen (${chosen.why})`
+    return { ...chosen, backend, why }
   }
 
   /** Returns the source for a path (a key) below a root, or for a link's target; `refused`: it is no place for files. Rejects likewise. */

@@ -4,6 +4,7 @@ export { waitFor, watch } from './calls.ts'
 export type { WatchOptions } from './options.ts'
 export type {
   Change,
+  ChangeMaker,
   EntryChange,
   ExchangeChange,
   Kind,

@@ -1,4 +1,5 @@
 import type { NetConnectOpts } from 'node:net'
+import type { FanotifyEvent } from '../inotify/fanotify_source.ts'
 import type { InotifyOptions } from '../inotify/inotify.ts'
 import type { ShareOwner } from '../inotify/shared_instance.ts'
 import type { Choice } from '../mounts/filesystems.ts'
@@ -79,6 +80,14 @@ export interface WatchSystem {
   readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */
   openInotify(options: InotifyOptions, owner: ShareOwner): InotifyInstance
+  /**
+   * Opens an instance that tells who changes what, by paths without symlinks. Its `add` marks the file system of a path, and returns the path without symlinks; `read` reads what is queued, and
+   * returns false if there was nothing. Both `take` and `fail` may be called within. Throws InotifyError, as does `add`.
+   */
+  openFanotify(
+    take: (events: FanotifyEvent[]) => void,
+    fail: (error: unknown) => void,
+  ): { add(path: string): string; read(): boolean; close(): void }
   /** Resolves with the wds that the kernel has; undefined where nobody can tell. Rejects for want of descriptors or memory alone. */
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
   /** Returns a number of watches. Below 1 it is given as a share of those that the user has left. */

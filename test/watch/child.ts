@@ -16,7 +16,7 @@ export interface ChildOptions extends WatchOptions {
   /** Is called with changes as they come. */
   onChanges?: (changes: Change[]) => void
   /** The command that starts node: ['unshare', '-rm']. */
-  by?: string[]
+  under?: string[]
   /** Registers the end of the process. By default the process ends with the test. */
   atEnd?: (end: () => Promise<void>) => void
 }
@@ -31,11 +31,11 @@ export class WatchingChild {
 
   private constructor(
     path: string | readonly string[],
-    { uid, onChanges, by = [], atEnd = onTestFinished, ...options }: ChildOptions,
+    { uid, onChanges, under = [], atEnd = onTestFinished, ...options }: ChildOptions,
   ) {
     const program = join(import.meta.dirname, 'child.mjs')
     const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
-    const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
+    const [command, ...rest] = [...under, process.execPath, program, ...args] as [string, ...string[]]
     this.#process = spawn(command, rest, { stdio: 'pipe' })
     // 'close' comes after all output, unlike 'exit'.
     const exited = once(this.#process, 'close')

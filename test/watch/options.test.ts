@@ -44,6 +44,7 @@ test.each([
   { expand: 1 },
   { followSymlinks: 1 },
   { followRoots: 0 },
+  { by: 'pid' },
   { settle: -1 },
   { settle: Number.NaN },
   { settle: 2 ** 31 },

@@ -87,7 +87,7 @@ describe('traps', () => {
       const directories = Array.from({ length: 30 }, (_, i) => join(root, `d${i}`))
       for (const path of directories) mkdirSync(path)
       const limited = ['sh', '-c', 'echo 12 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
-      const child = await WatchingChild.start(root, { recursive: true, by: ['unshare', '-r', ...limited] })
+      const child = await WatchingChild.start(root, { recursive: true, under: ['unshare', '-r', ...limited] })
       for (const path of directories) put(join(path, 'a'))
       const told = (await child.told()).map(({ path }) => path)
       const coverage = await child.coverage()
@@ -113,7 +113,7 @@ describe('traps', () => {
       const child = await WatchingChild.start(root, {
         recursive: true,
         interval: 20,
-        by: ['unshare', '-r', ...limited],
+        under: ['unshare', '-r', ...limited],
       })
       const directories = Array.from({ length: 30 }, (_, i) => join(root, `d${i}`))
       for (const path of directories) mkdirSync(path)
@@ -132,7 +132,7 @@ describe('traps', () => {
       const file = join(scratch(), 'file')
       put(file)
       const none = ['sh', '-c', 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
-      const child = await WatchingChild.start(file, { interval: 20, by: ['unshare', '-r', ...none] })
+      const child = await WatchingChild.start(file, { interval: 20, under: ['unshare', '-r', ...none] })
       expect(await child.coverage()).toMatchObject([
         { backend: 'poll', why: expect.stringContaining('ENOSPC') },
       ])

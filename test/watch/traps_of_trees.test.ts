@@ -37,7 +37,7 @@ describe('traps', () => {
       const child = await WatchingChild.start(root, {
         ...options,
         interval: NEVER,
-        by: ['unshare', '-rm', ...mounted],
+        under: ['unshare', '-rm', ...mounted],
       })
       const run = (...command: string[]) =>
         execFileSync('nsenter', ['-t', String(child.pid), '-U', '-m', '--preserve-credentials', ...command])

@@ -123,6 +123,7 @@ export class Engine implements InotifyListener {
     const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify, relayed } =
       this.#rooms
     this.#closed = true
+    this.#rooms.makers?.close()
     relayed.close()
     this.rootSet.close()
     reporter.stop()

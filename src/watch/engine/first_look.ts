@@ -45,6 +45,7 @@ export class FirstLook {
     for (const path of new Set(paths)) {
       if (patience.rest() <= 0 || this.#seen.size - directories >= MOST_FILES) break
       const kind = see(path, settings.followRoots)
+      if (kind !== undefined && kind !== 'missing') this.#context.makers?.cover(path)
       const seen = kind === undefined || isNoFile(kind) ? kind : this.#watchFile(path, kind)
       if (seen === undefined) continue
       this.#seen.set(path, seen)

@@ -18,6 +18,7 @@ import { PollRound } from '../poll/poll_round.ts'
 import { PollScope } from '../poll/poll_scope.ts'
 import { Poller } from '../poll/poller.ts'
 import { Expansions } from '../report/expansions.ts'
+import { Makers } from '../report/makers.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { Attacher } from '../roots/attach.ts'
@@ -82,10 +83,11 @@ export function wire({
   inotifyListener,
 }: Given) {
   const rules = rulesOf(settings, isRoot)
-  const sourceChoice = new SourceChoice(system, settings)
+  const makers = settings.by ? new Makers(system, (error) => reporter.trouble(error)) : undefined
+  const sourceChoice = new SourceChoice(system, settings, makers)
   const expansions = settings.expand ? new Expansions() : undefined
   const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
-  const reporter = new Reporter(settings, system.clock, listener, expansions)
+  const reporter = new Reporter(settings, system.clock, listener, expansions, makers)
   const shortage = new Shortage(reporter)
   const watchShortage = new Shortage(reporter)
   const pathWatches = new PathWatches()
@@ -97,7 +99,7 @@ export function wire({
     maxWatches === undefined
       ? undefined
       : new WatchLimit(tree, system.watches(maxWatches), system.clock.elapsed())
-  const saved: SavedContext = { settings, system, rules, sourceChoice, reporter, tree, watchLimit }
+  const saved: SavedContext = { settings, system, rules, makers, sourceChoice, reporter, tree, watchLimit }
   const diff: DiffContext = { ...saved, pending, inotify, shortage, watchShortage }
 
   const rescan = new Rescan(diff)

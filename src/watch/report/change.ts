@@ -9,6 +9,14 @@ export type Kind = 'file' | 'directory' | 'symlink' | 'other'
  */
 export type Source = 'inotify' | 'poll' | 'rescan' | 'snapshot'
 
+/** The process that made a change: see the option `by` of {@link WatchOptions}. */
+export interface ChangeMaker {
+  /** The number of the process, in the pid namespace of this one. */
+  pid: number
+  /** The name of the process (/proc/PID/comm); absent if it had ended before anybody looked. */
+  comm?: string
+}
+
 /**
  * A change of one entry. Paths are strings (bytes that are no UTF-8 become U+FFFD) or, with `encoding: 'buffer'`, Buffers of the exact bytes.
  *
@@ -28,6 +36,8 @@ export interface EntryChange<Path extends string | Buffer = string> {
   mask: number
   /** The source of the change. */
   source: Source
+  /** With the option `by`: the process that made the change, where that is known. */
+  by?: ChangeMaker
 }
 
 /** A rename, of a file or of a directory with everything below it. Renaming a to b to c is two of these. */
@@ -44,6 +54,7 @@ export interface RenameChange<Path extends string | Buffer = string> {
   /** The raw inotify mask; 0 if the source is not inotify. */
   mask: number
   source: Source
+  by?: ChangeMaker
 }
 
 /**
@@ -62,6 +73,7 @@ export interface ExchangeChange<Path extends string | Buffer = string> {
   /** The raw inotify mask; 0 if the source is not inotify. */
   mask: number
   source: Source
+  by?: ChangeMaker
 }
 
 /**
@@ -80,7 +92,7 @@ export type LostReason = 'deleted' | 'renamed' | 'unmounted' | 'replaced' | 'sta
  */
 export type RootChange<Path extends string | Buffer = string> =
   | { type: 'overflow' | 'recovered'; path: Path; source: Source }
-  | { type: 'lost'; path: Path; kind: Kind; reason: LostReason; source: Source }
+  | { type: 'lost'; path: Path; kind: Kind; reason: LostReason; source: Source; by?: ChangeMaker }
   | { type: 'restored'; path: Path; kind: Kind; source: Source }
 
 /** Any change. Each can be applied alone, in its order, to a plain map of paths: docs/semantics.md, S11 and S12. */
@@ -98,8 +110,14 @@ export const isClose = (change: Change<string | Buffer>): boolean =>
 export function append(changes: Change[], change: Change): void {
   const last = changes.at(-1)
   const mergeable = change.type === 'modify' || change.type === 'attrib'
-  if (mergeable && last?.type === change.type && last.path === change.path) last.mask |= change.mask
+  if (mergeable && last?.type === change.type && last.path === change.path) absorb(last, change)
   else changes.push(change)
+}
+
+/** Takes the mask of a later change of the same entry in, and who made it. */
+export function absorb(into: EntryChange, { mask, by }: EntryChange): void {
+  into.mask |= mask
+  if (by !== undefined) into.by = by
 }
 
 /**

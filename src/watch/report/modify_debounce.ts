@@ -1,6 +1,6 @@
 import { IN_CLOSE_WRITE, IN_CREATE, IN_MODIFY } from '../../inotify/constants.ts'
 import type { Clock } from '../clock.ts'
-import { append, type Change, type EntryChange, type Kind } from './change.ts'
+import { absorb, append, type Change, type EntryChange, type Kind } from './change.ts'
 
 /** After 50 ms a save is told though its writer has not closed the file: a log stays open. */
 const SAVE_MS = 50
@@ -103,7 +103,7 @@ export class ModifyDebounce {
   #join(held: Held, change: EntryChange, passed: Change[]): void {
     const isClosed = this.#quiet === undefined && change.type === 'modify' && !isWriting(change)
     if (held.change.type === 'create') {
-      held.change.mask |= change.mask
+      absorb(held.change, change)
       this.#correct(change.path, change.kind)
     } else {
       change.mask |= held.change.mask

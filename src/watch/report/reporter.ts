@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from './change.ts'
 import type { Expansions } from './expansions.ts'
+import type { Makers } from './makers.ts'
 import { ModifyDebounce } from './modify_debounce.ts'
 
 /** The listener that is told what has changed, and what is wrong. */
@@ -24,24 +25,32 @@ export class Reporter {
   readonly #listener: WatchListener
   readonly #quiet: ModifyDebounce | undefined
   readonly #expansions: Expansions | undefined
+  readonly #makers: Makers | undefined
   #withheld: Change[] | undefined
   #stopped = false
 
-  /** @param expansions the expansions of the changes, if each entry below a directory is to be told one by one */
+  /**
+   * @param expansions the expansions of the changes, if each entry below a directory is to be told one by one
+   * @param makers says who made the changes, if that is to be told
+   */
   constructor(
     { settle }: Pick<Settings, 'settle'>,
     clock: Clock,
     listener: WatchListener,
     expansions?: Expansions,
+    makers?: Makers,
   ) {
     this.#listener = listener
     this.#expansions = expansions
+    this.#makers = makers
     const tell = (changes: Change[]) => this.#tell(changes)
     if (settle !== 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
   }
 
   report(changes: Change[]): void {
     if (changes.length === 0 || this.#stopped) return
+    // Now, and not when they are told: by then others may have written the same paths.
+    this.#makers?.sign(changes)
     if (this.#withheld !== undefined) for (const change of changes) this.#withheld.push(change)
     else if (this.#quiet !== undefined) this.#quiet.take(changes)
     else this.#tell(changes)

@@ -179,7 +179,7 @@ export class FileAttacher {
 
   #begin({ root, entry, choice: chosen }: SeenFile, before: SeenBefore | undefined): Root {
     const { settings, sourceChoice, watchShortage } = this.#context
-    const choice = sourceChoice.insteadOf(chosen)
+    const choice = sourceChoice.insteadOf(root.path, chosen)
     const file = root.file as FileRoot
     root.mount = new WatchedMount(choice.backend, choice.why, 0)
     file.begin(entry)

@@ -1,4 +1,5 @@
 import type { Settings } from '../options.ts'
+import type { Makers } from '../report/makers.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Rules } from '../rules.ts'
 import type { SourceChoice } from '../source_choice.ts'
@@ -11,6 +12,7 @@ export interface SavedContext {
   readonly settings: Settings
   readonly system: WatchSystem
   readonly rules: Rules
+  readonly makers: Makers | undefined
   readonly sourceChoice: SourceChoice
   readonly reporter: Reporter
   readonly tree: Tree

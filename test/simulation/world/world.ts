@@ -125,6 +125,10 @@ export class World implements WatchSystem {
     return this.#call('', () => this.inotify?.group.wds, false)
   }
 
+  openFanotify(): never {
+    throw new Error('in a simulated world nobody is told of')
+  }
+
   openRelay(): never {
     throw new Error('no simulated world has a relay')
   }

@@ -20,8 +20,8 @@ async function watchingMounts(script: string, options: WatchOptions = {}) {
     writeFileSync(at(each), '')
   symlinkSync('../out/4', at('etc/link'))
   symlinkSync('1', at('etc/near'))
-  const by = ['unshare', '-rm', 'sh', '-ec', `(cd "$0" && ${script}) && exec "$@"`, root]
-  const child = await WatchingChild.start(at('etc'), { interval: NEVER, ...options, by })
+  const under = ['unshare', '-rm', 'sh', '-ec', `(cd "$0" && ${script}) && exec "$@"`, root]
+  const child = await WatchingChild.start(at('etc'), { interval: NEVER, ...options, under })
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
   const run = (command: string) =>
     void execFileSync('nsenter', [...enter, 'sh', '-ec', `cd ${root}; ${command}`])

@@ -9,8 +9,8 @@ import { story } from '../support.ts'
 
 /** A watcher without timers, in a mount namespace of its own in which `script` has run in the root. */
 async function watchingMounts(root: string, script: string) {
-  const by = ['unshare', '-rm', 'sh', '-ec', `(cd "$0" && ${script}) && exec "$@"`, root]
-  const child = await WatchingChild.start(root, { recursive: true, interval: 1_000_000, by })
+  const under = ['unshare', '-rm', 'sh', '-ec', `(cd "$0" && ${script}) && exec "$@"`, root]
+  const child = await WatchingChild.start(root, { recursive: true, interval: 1_000_000, under })
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
   return {
     child,

@@ -40,7 +40,7 @@ async function watchingFew(options: WatchOptions = {}) {
   const child = await WatchingChild.start(root, {
     recursive: true,
     interval: NEVER,
-    by: ['unshare', ...limited],
+    under: ['unshare', ...limited],
     ...options,
   })
   const uncovered = (await child.coverage()).flatMap((row) => row.uncovered.map(({ path }) => path))
@@ -164,8 +164,8 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   test('the mode of a directory that is polled in one that is watched is told after an overflow, though the first poll has seen the same', async () => {
     const root = scratch()
     for (const name of ['a', 'b', 'c']) mkdirSync(join(root, name), { mode: 0o755 })
-    const by = ['unshare', ...limitedTo(2)]
-    const child = await WatchingChild.start(root, { recursive: true, interval: NEVER, by })
+    const under = ['unshare', ...limitedTo(2)]
+    const child = await WatchingChild.start(root, { recursive: true, interval: NEVER, under })
     const told = async () => story(await child.told(), root)
     expect(await told()).toEqual([])
     const [polled = ''] = (await child.coverage()).flatMap((row) => row.uncovered.map(({ path }) => path))
@@ -216,8 +216,8 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     for (const root of roots) mkdirSync(name === '' ? root : dirname(root))
     if (name !== '') for (const root of roots) writeFileSync(root, '')
     // Some of the four watches serve the way to the first root, so that there are too few for the others.
-    const by = ['unshare', ...limitedTo(4)]
-    const child = await WatchingChild.start(roots, { interval: NEVER, by })
+    const under = ['unshare', ...limitedTo(4)]
+    const child = await WatchingChild.start(roots, { interval: NEVER, under })
     await child.told()
     const backends = (await child.coverage()).map(({ backend }) => backend)
     expect(backends.filter((backend) => backend === 'poll').length).toBeGreaterThan(5)

@@ -281,7 +281,7 @@ describe('it is found at once when', () => {
       const child = await WatchingChild.start(join(base, 'point/a/root'), {
         interval: NEVER,
         recursive: true,
-        by: ['unshare', '-rm'],
+        under: ['unshare', '-rm'],
       })
       const run = (...command: string[]) =>
         execFileSync('nsenter', ['-t', String(child.pid), '-U', '-m', '--preserve-credentials', ...command])

@@ -24,7 +24,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a single-file mount (needs unshare -rm
     const at = (name: string) => join(base, name)
     mkdirSync(at('tree'))
     for (const name of ['other', 'tree/alone', 'tree/root']) writeFileSync(at(name), name)
-    const options = { recursive: true, interval: 1_000_000, by: ['unshare', '-rm'] }
+    const options = { recursive: true, interval: 1_000_000, under: ['unshare', '-rm'] }
     const child = await WatchingChild.start([at('tree'), at('tree/root')], options)
     const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
     const run = (...command: string[]) => void execFileSync('nsenter', [...enter, ...command])

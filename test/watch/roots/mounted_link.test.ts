@@ -18,7 +18,7 @@ async function watchingLinks() {
   for (const file of ['near/own', 'far/deep/key']) writeFileSync(at(file), '')
   symlinkSync('../near', at('tree/directory'))
   symlinkSync('../far/deep/key', at('tree/file'))
-  const options = { recursive: true, followSymlinks: true, interval: 1_000_000, by: ['unshare', '-rm'] }
+  const options = { recursive: true, followSymlinks: true, interval: 1_000_000, under: ['unshare', '-rm'] }
   const child = await WatchingChild.start(at('tree'), options)
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
   return {

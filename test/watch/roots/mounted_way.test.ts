@@ -14,7 +14,7 @@ import { story } from '../support.ts'
  * roots.
  */
 async function watchingMounts(base: string, name: string, more: object = {}) {
-  const options = { recursive: true, interval: 1_000_000, by: ['unshare', '-rm'], ...more }
+  const options = { recursive: true, interval: 1_000_000, under: ['unshare', '-rm'], ...more }
   const child = await WatchingChild.start(join(base, name), options)
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
   /** Runs a script in the watcher's mount namespace. printf(1) writes names that are not UTF-8. */

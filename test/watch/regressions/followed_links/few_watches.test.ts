@@ -44,8 +44,8 @@ async function watchingLinks(options: WatchOptions = {}, kinds: readonly string[
     writeFileSync(at(`out/${name}/to/key`), '')
     symlinkSync(`../out/${name}/to${name.startsWith('f') ? '/key' : ''}`, at(`tree/${name}`))
   }
-  const by = ['unshare', ...limited]
-  const options_ = { recursive: true, followSymlinks: true, interval: NEVER, by, ...options }
+  const under = ['unshare', ...limited]
+  const options_ = { recursive: true, followSymlinks: true, interval: NEVER, under, ...options }
   const child = await WatchingChild.start(at('tree'), options_)
   const uncovered = async () => {
     const rows = (await child.coverage()).flatMap((each) => each.uncovered)
@@ -103,10 +103,10 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
       end = ending
     }
     test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
-      const by = ['unshare', ...limitedTo(watches)]
+      const under = ['unshare', ...limitedTo(watches)]
       const options = { recursive: true, followSymlinks: true, interval: NEVER }
       await play(scenario, async (root) => {
-        if (child === undefined) child = await WatchingChild.start(root, { ...options, by, atEnd })
+        if (child === undefined) child = await WatchingChild.start(root, { ...options, under, atEnd })
         else await child.turnTo(root, options)
         const watching = child
         return () => watching.told()
