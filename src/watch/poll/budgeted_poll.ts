@@ -37,7 +37,7 @@ export class BudgetedPoll {
   async poll(): Promise<void> {
     const { events, system, tree } = this.#context
     if (this.#round.isOver) this.#begin()
-    const directories = this.#round.next(system.clock.elapsed()).filter((each) => tree.isAttached(each))
+    const directories = this.#round.next(system.clock.elapsed(), (each) => tree.isAttached(each))
     if (directories.length === 0) return
     const eventNames = events.recordNames()
     try {

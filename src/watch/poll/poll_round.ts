@@ -66,18 +66,18 @@ export class PollRound {
     this.#beganAt = now
   }
 
-  /** Returns the directories to be looked at now. */
-  next(now: number): Directory[] {
+  /** Returns the directories to be looked at now. `isThere`: false for a directory that is known no more, which has no turn. */
+  next(now: number, isThere: (directory: Directory) => boolean): Directory[] {
     this.#budget.earn(now)
     for (const [directory, { changedAt }] of this.#hot)
-      if (now - changedAt > HOT_MS || this.#hot.size > MOST_HOT) this.#hot.delete(directory)
+      if (now - changedAt > HOT_MS || this.#hot.size > MOST_HOT || !isThere(directory))
+        this.#hot.delete(directory)
     const urgency = ({ changedAt, lookedAt }: Heat) =>
       (now - lookedAt) / Math.max(YOUNGEST_MS, now - changedAt) ** 2
     const byUrgency = [...this.#hot].sort(([, a], [, b]) => urgency(b) - urgency(a))
     const hot = byUrgency.slice(0, this.#budget.mayLookAt('hot'))
     for (const [, heat] of hot) heat.lookedAt = now
-    const turns = first(this.#turns, Math.min(this.#budget.mayLookAt('turn'), this.#left))
-    this.#left -= turns.length
+    const turns = this.#take(this.#budget.mayLookAt('turn'), isThere)
     const all = new Set([...hot.map(([directory]) => directory), ...turns])
     for (const each of all) this.#lookedAt(each)
     return [...all]
@@ -100,14 +100,19 @@ export class PollRound {
     this.#hot.set(directory, { changedAt: now, lookedAt: now })
   }
 
+  #take(count: number, isThere: (directory: Directory) => boolean): Directory[] {
+    const taken: Directory[] = []
+    for (const each of this.#turns) {
+      if (taken.length >= count || this.isOver) break
+      this.#left--
+      if (isThere(each)) taken.push(each)
+      else this.#turns.delete(each)
+    }
+    return taken
+  }
+
   #lookedAt(directory: Directory): void {
     this.#turns.delete(directory)
     this.#turns.add(directory)
   }
-}
-
-function first<T>(all: Iterable<T>, count: number): T[] {
-  const found: T[] = []
-  if (count > 0) for (const each of all) if (found.push(each) >= count) break
-  return found
 }

@@ -10,6 +10,8 @@ import { AppliedAlone } from '../applied_alone.ts'
 import { contentsOf, divergences, snapshot } from '../model/world/snapshot.ts'
 import { randomFrom } from '../support.ts'
 
+const isThere = () => true
+
 /** Plays polls of directories with so many entries each, `hot` of which change all the time, and returns what was looked at when. */
 function play(options: {
   entries: readonly number[]
@@ -31,7 +33,7 @@ function play(options: {
   for (let at = 0; at < seconds * 1000; at += 250) {
     if (round.isOver) round.begin(directories, at)
     longest.push(round.longest(directories.length))
-    const looked = new Map(round.next(at).map((each) => [each, entries[each.ino] as number]))
+    const looked = new Map(round.next(at, isThere).map((each) => [each, entries[each.ino] as number]))
     for (const each of looked.keys()) looks.get(each)?.push(at)
     const found = [...looked.values()].reduce((sum, each) => sum + each, 0)
     spent.push({ at, calls: looked.size * 8 + found * 2, cpu: found * cpuPerEntry })
@@ -85,14 +87,22 @@ test('directories that have changed are looked at more often than others, and a 
   const directory = new Directory('/r', 1, new WatchedMount('poll', '', 0))
   round.begin([], 0)
   round.heat(directory, 1000)
-  expect(round.next(2000)).toEqual([directory])
-  expect(round.next(62_000)).toEqual([])
+  expect(round.next(2000, isThere)).toEqual([directory])
+  expect(round.next(62_000, isThere)).toEqual([])
 })
 
 test('many that change take half of the budget', () => {
   const { gaps, looks } = play({ entries: small, requests: 500, hot: 500, seconds: 600 })
   expect(Math.max(...gaps.slice(500))).toBeLessThan(2 * ((1000 * 28) / 500) * 1000 + 5000)
   expect(looks.slice(0, 500).flat().length).toBeGreaterThan((600 * 500) / 28 / 2)
+})
+
+test('directories that have gone have no turn', () => {
+  const all = small.map((_, i) => new Directory(String(i), i, new WatchedMount('poll', '', 0)))
+  const round = new PollRound(new PollBudget({ cpu: 1, requests: 500 }, false, 0))
+  round.begin(all, 0)
+  expect(round.next(1000, (each) => each === all[999])).toEqual([all[999]])
+  expect(round.isOver).toBe(true)
 })
 
 async function budgeted(root: string, requests: number) {
