@@ -40,11 +40,13 @@ export class BudgetedPoll {
     const directories = this.#round.next(system.clock.elapsed(), (each) => tree.isAttached(each))
     if (directories.length === 0) return
     const eventNames = events.recordNames()
+    let changed: Iterable<Directory> | undefined
     try {
-      // Else the change that hindered it would be told a round later.
-      if (!(await this.#poll(directories, eventNames))) this.#heat(directories)
+      changed = await this.#poll(directories, eventNames)
     } finally {
       events.stopRecording()
+      // Else the change that hindered it would be told a round later.
+      this.#heat(changed ?? directories)
     }
   }
 
@@ -57,11 +59,11 @@ export class BudgetedPoll {
     this.#round.begin(this.#scope.each(), clock.elapsed())
   }
 
-  /** Returns true if the poll has been taken in. */
+  /** Returns the directories in which something has changed; undefined: the poll has not been taken in. */
   async #poll(
     directories: readonly Directory[],
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
-  ): Promise<boolean> {
+  ): Promise<Iterable<Directory> | undefined> {
     const { queue, events, followUp, rescan, rootMonitor, inotify, tree, system } = this.#context
     const roots = this.#scope.roots()
     const begun = new PollStamp(this.#scope.directories().mounts)
@@ -74,27 +76,30 @@ export class BudgetedPoll {
     learnNumbers(snapshot, tree, since)
     // Past the barrier, events have told what the listing shows as well.
     await inotify.barrier().catch(() => {})
-    return await queue.run(async () => {
+    const found = snapshot.directories
+    const take = async () => {
       events.stopRecording()
       const { mounts } = this.#scope.directories()
       // A directory that got a watch was listed later than here.
-      if (!begun.isValid(mounts) || leftover.some((each) => !each.mount.leftover.has(each))) return false
+      if (!begun.isValid(mounts) || leftover.some((each) => !each.mount.leftover.has(each))) return undefined
       const replaced = replacedRoots(roots, snapshot)
       for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
-      if (replaced.length > 0) return true
+      if (replaced.length > 0) return []
       const from = leftover.length > 0 ? since : 0
-      const found = snapshot.directories
       const changed = new Set<Directory>()
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, changed } as const
       const changes = rescan.takePoll(snapshot, options)
       // The digests of the last whole poll are not what is believed.
       if (changes.length > 0) for (const mount of mounts) mount.revision++
       await followUp.list()
-      this.#round.note(entriesOf(found), clock.elapsed() - at, clock.cpu() - cpu)
-      this.#heat(changed)
       this.#shift.give(changed)
-      return true
-    })
+      return changed
+    }
+    try {
+      return await queue.run(take)
+    } finally {
+      this.#round.note(entriesOf(found), clock.elapsed() - at, clock.cpu() - cpu)
+    }
   }
 
   #heat(directories: Iterable<Directory>): void {
@@ -103,11 +108,13 @@ export class BudgetedPoll {
   }
 }
 
-/** Returns the number of entries of each directory that was listed. */
+/** Returns the number of entries of each directory that was asked for, also of those that have failed. */
 function entriesOf(found: readonly SnapshotDir[]): Map<Directory, number> {
   const entries = new Map<Directory, number>()
-  for (const { match, listing } of found)
-    if (match !== undefined && listing !== undefined)
-      entries.set(match, listing.filesCount + listing.subdirectories().size)
+  for (const { match, target, listing } of found) {
+    const directory = match ?? target?.requested
+    if (directory !== undefined && listing !== undefined)
+      entries.set(directory, listing.filesCount + listing.subdirectories().size)
+  }
   return entries
 }

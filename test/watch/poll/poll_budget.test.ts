@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Coverage, watch } from '../../../src/index.ts'
 import { PollBudget } from '../../../src/watch/poll/poll_budget.ts'
 import { PollRound } from '../../../src/watch/poll/poll_round.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
@@ -103,6 +104,28 @@ test('directories that have gone have no turn', () => {
   round.begin(all, 0)
   expect(round.next(1000, (each) => each === all[999])).toEqual([all[999]])
   expect(round.isOver).toBe(true)
+})
+
+test('a look at what has gone, or fails, is paid for as well', async () => {
+  const root = scratch()
+  for (let i = 0; i < 1000; i++) mkdirSync(join(root, `a/b/c${i % 20}/d${i}`), { recursive: true })
+  const walk = vi.spyOn(Walker.prototype, 'walk')
+  onTestFinished(() => walk.mockRestore())
+  const looks = () => walk.mock.calls.flatMap(([asked]) => asked.filter(({ compare }) => compare === false))
+  const options = { interval: 10, pollBudget: { requests: 1000 } }
+  const watcher = watch(root, { recursive: true, backend: 'poll', ...options })
+  onTestFinished(() => watcher.close())
+  await watcher.ready
+  // Then it is the root's turn a round later.
+  await vi.waitFor(() => expect(looks().length).toBeGreaterThan(5), { interval: 1, timeout: 20_000 })
+  renameSync(join(root, 'a'), join(scratch(), 'a'))
+  const [before, begun] = [looks().length, performance.now()]
+  await vi.waitFor(() => expect(looks().length).toBeGreaterThan(before + 300), {
+    timeout: 20_000,
+    interval: 1,
+  })
+  // 8 calls each, and a second's may have been saved up.
+  expect(performance.now() - begun).toBeGreaterThan(300 * 8 - 1000)
 })
 
 async function budgeted(root: string, requests: number) {
