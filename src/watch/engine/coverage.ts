@@ -53,7 +53,7 @@ export function coverageOf(
     if (!usesPolling && leftover.size === 0) return {}
     const { interval } = settings
     if (pollRound !== undefined) {
-      const directories = pollScope.directories().mounts.reduce((sum, mount) => sum + mount.directories, 0)
+      const directories = pollScope.mounts().reduce((sum, mount) => sum + mount.directories, 0)
       return { latency: Math.ceil(interval + pollRound.longest(directories)) }
     }
     const isStatOnly = base !== undefined && pollScope.statsOnly(base)

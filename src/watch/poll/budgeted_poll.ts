@@ -52,7 +52,7 @@ export class BudgetedPoll {
 
   #begin(): void {
     const { clock } = this.#context.system
-    const { mounts } = this.#scope.directories()
+    const mounts = this.#scope.mounts()
     const isOverflown = this.#scope.roots().some((root) => root.isOverflown)
     if (!isOverflown) for (const mount of mounts) mount.toldUntil = this.#began
     ;[this.#lastBegan, this.#began] = [this.#began, clock.now()]
@@ -66,7 +66,7 @@ export class BudgetedPoll {
   ): Promise<Iterable<Directory> | undefined> {
     const { queue, events, followUp, rescan, rootMonitor, inotify, tree, system } = this.#context
     const roots = this.#scope.roots()
-    const begun = new PollStamp(this.#scope.directories().mounts)
+    const begun = new PollStamp(this.#scope.mounts())
     const leftover = directories.filter((each) => each.mount.leftover.has(each))
     const since = this.#lastBegan - CLOCK_SLACK_MS
     const { clock } = system
@@ -79,7 +79,7 @@ export class BudgetedPoll {
     const found = snapshot.directories
     const take = async () => {
       events.stopRecording()
-      const { mounts } = this.#scope.directories()
+      const mounts = this.#scope.mounts()
       // A directory that got a watch was listed later than here.
       if (!begun.isValid(mounts) || leftover.some((each) => !each.mount.leftover.has(each))) return undefined
       const replaced = replacedRoots(roots, snapshot)

@@ -43,9 +43,14 @@ export class PollScope {
     return this.#context.forest.standing().filter((root) => root.isPresent && isPolled(root))
   }
 
+  /** Returns the mounts of these roots. It does not go through the leftovers, as there may be as many as directories. */
+  mounts(): WatchedMount[] {
+    return this.roots().flatMap((root) => [...root.mounts])
+  }
+
   /** Returns the directories that are asked for, and their mounts. */
   directories(): PolledDirectories {
-    const mounts = this.roots().flatMap((root) => [...root.mounts])
+    const mounts = this.mounts()
     return {
       mounts,
       bases: mounts.flatMap(({ usesPolling, base }) => (usesPolling && base !== undefined ? [base] : [])),
@@ -55,10 +60,11 @@ export class PollScope {
 
   /** Yields each directory that is asked for, and each below that is known. */
   *each(): Generator<Directory> {
-    const { mounts, bases } = this.directories()
-    for (const base of bases)
-      for (const each of this.#context.tree.within(base)) if (each.mount === base.mount) yield each
-    for (const { usesPolling, leftover } of mounts) if (!usesPolling) yield* leftover.keys()
+    for (const { base, usesPolling, leftover } of this.mounts()) {
+      if (!usesPolling) yield* leftover.keys()
+      else if (base !== undefined)
+        for (const each of this.#context.tree.within(base)) if (each.mount === base.mount) yield each
+    }
   }
 
   /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */

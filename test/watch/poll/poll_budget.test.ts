@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Coverage, watch } from '../../../src/index.ts'
 import { PollBudget } from '../../../src/watch/poll/poll_budget.ts'
 import { PollRound } from '../../../src/watch/poll/poll_round.ts'
+import { PollScope } from '../../../src/watch/poll/poll_scope.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { scratch } from '../../support/scratch.ts'
@@ -104,6 +105,22 @@ test('directories that have gone have no turn', () => {
   round.begin(all, 0)
   expect(round.next(1000, (each) => each === all[999])).toEqual([all[999]])
   expect(round.isOver).toBe(true)
+})
+
+test('polls do not each go through all directories that lack a watch', async () => {
+  const root = scratch()
+  for (let i = 0; i < 10; i++) mkdirSync(join(root, `d${i}`))
+  const all = vi.spyOn(PollScope.prototype, 'directories')
+  onTestFinished(() => all.mockRestore())
+  const options = { interval: 10, maxWatches: 1, pollBudget: { requests: 10_000 } }
+  const watcher = watch(root, { recursive: true, ...options })
+  onTestFinished(() => watcher.close())
+  const changed = new Promise((resolve) => watcher.on('changes', resolve).on('error', () => {}))
+  await watcher.ready
+  writeFileSync(join(root, 'd7/f'), '')
+  await changed
+  expect(watcher.coverage()[0]?.latency).toBeGreaterThan(0)
+  expect(all).not.toHaveBeenCalled()
 })
 
 test('a look at what has gone, or fails, is paid for as well', async () => {
