@@ -70,7 +70,7 @@ export class BudgetedPoll {
     const leftover = directories.filter((each) => each.mount.leftover.has(each))
     const since = this.#lastBegan - CLOCK_SLACK_MS
     const { clock } = system
-    const [at, cpu] = [clock.elapsed(), clock.cpu()]
+    const [startedAt, at, cpu] = [clock.now(), clock.elapsed(), clock.cpu()]
     const snapshot = await this.#scanner.scan(directories, LOOK)
     throwIfShort(roots, snapshot)
     learnNumbers(snapshot, tree, since)
@@ -92,7 +92,7 @@ export class BudgetedPoll {
       // The digests of the last whole poll are not what is believed.
       if (changes.length > 0) for (const mount of mounts) mount.revision++
       await followUp.list()
-      this.#shift.give(changed)
+      this.#shift.give(changed, startedAt)
       return changed
     }
     try {

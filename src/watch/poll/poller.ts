@@ -180,7 +180,7 @@ export class Poller {
       const changed = watchLimit && new Set<Directory>()
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial, changed } as const
       const changes = rescan.takePoll(snapshot, options)
-      if (changed !== undefined) this.#shift.give(changed)
+      if (changed !== undefined) this.#shift.give(changed, startedAt)
       await followUp.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && pending.isUnsettled)
       const now = this.#scope.directories().mounts

@@ -17,26 +17,32 @@ export class WatchShift {
     this.#context = context
   }
 
-  /** Has a watch added to directories that have changed, if they have none. Call it within a task. */
-  give(changed: Iterable<Directory>): void {
+  /**
+   * Has a watch added to directories that have changed, if they have none. Call it within a task.
+   *
+   * @param toldUntil ms since the epoch: the events of what was written before have been taken in
+   */
+  give(changed: Iterable<Directory>, toldUntil: number): void {
     const { watchLimit, forest, system, pending } = this.#context
+    // Nobody is known to be quiet whose events were lost.
+    if (forest.standing().some(({ isOverflown }) => isOverflown)) return
     const wanting = [...changed].filter((each) => each.mount.leftover.has(each)).slice(0, MOST)
     const now = system.clock.elapsed()
     if (watchLimit === undefined || wanting.length === 0 || now < this.#nextAt) return
     this.#nextAt = now + REST_MS
     const tops = forest.standing().flatMap(({ top }) => top ?? [])
     const quiet = watchLimit.isFull ? watchLimit.quiet(tops, wanting.length, now) : wanting
-    if (watchLimit.isFull) for (const each of quiet) this.#take(each)
+    if (watchLimit.isFull) for (const each of quiet) this.#take(each, toldUntil)
     for (const each of wanting.slice(0, quiet.length)) pending.work.list(each)
   }
 
   /** Takes the watch from a directory, which is polled from now on. */
-  #take(directory: Directory): void {
-    const { watchLimit, tree, pending } = this.#context
+  #take(directory: Directory, toldUntil: number): void {
+    const { watchLimit, tree } = this.#context
     const { mount } = directory
     tree.clearWatch(directory)
     if (watchLimit !== undefined) mount.uncover(directory, watchLimit.errorOf(directory))
     // Events that the kernel has queued are dropped: polls tell of the same. Before those it was quiet, and nothing is told twice.
-    mount.leftover.set(directory, pending.consistentUntil - CLOCK_SLACK_MS)
+    mount.leftover.set(directory, toldUntil - CLOCK_SLACK_MS)
   }
 }

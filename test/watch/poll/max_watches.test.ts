@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type WatchOptions, watch } from '../../../src/index.ts'
 import { inotifyLimits } from '../../../src/inotify/limits.ts'
+import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import { scratch } from '../../support/scratch.ts'
 
 /** Makes d0, d1, ... with e below each, and a file in that. */
@@ -109,10 +110,19 @@ test.each([[undefined], [{ requests: 10_000 }]])(
     // Nobody knows yet who is quiet.
     expect(await change(`${cold}/f`, 'one')).toBe('poll')
     expect(uncovered()).toEqual(before)
-    passed += 61_000
     const deep = ['d0/e', 'd1/e', 'd2/e', 'd3/e', 'd4/e'].filter((path) => !before.includes(path))
+    expect(await change(`${deep[0]}/f`, 'told by its event')).toBe('inotify')
+    // What is as old as a minute by the clock of this test is older than the slack of a filesystem's clock.
+    await new Promise((resolve) => setTimeout(resolve, 2 * CLOCK_SLACK_MS + 20))
+    for (let i = 0; i < 2; i++) {
+      passed += 61_000
+      await change('at the top', String(i))
+    }
     expect(await change(`${cold}/f`, 'two more')).toBe('poll')
     await vi.waitFor(() => expect(uncovered()).not.toContain(cold), { timeout: 60_000 })
+    await watcher.sync()
+    // Nothing is told twice as it is polled from now on.
+    expect(told.filter((each) => each.includes(`${deep[0]}/f`))).toEqual([])
     // The quiet one that is farthest from the root has given its watch.
     expect(uncovered()).toEqual([...before.slice(1), ...deep].sort())
     expect(await change(`${cold}/f`, 'and again')).toBe('inotify')
