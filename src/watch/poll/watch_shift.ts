@@ -23,7 +23,7 @@ export class WatchShift {
    * @param toldUntil ms since the epoch: the events of what was written before have been taken in
    */
   give(changed: Iterable<Directory>, toldUntil: number): void {
-    const { watchLimit, forest, system, pending } = this.#context
+    const { watchLimit, forest, system, pending, watches } = this.#context
     // Nobody is known to be quiet whose events were lost.
     if (forest.standing().some(({ isOverflown }) => isOverflown)) return
     const wanting = [...changed].filter((each) => each.mount.leftover.has(each)).slice(0, MOST)
@@ -32,7 +32,12 @@ export class WatchShift {
     this.#nextAt = now + REST_MS
     const tops = forest.standing().flatMap(({ top }) => top ?? [])
     const quiet = watchLimit.isFull ? watchLimit.quiet(tops, wanting.length, now) : wanting
-    if (watchLimit.isFull) for (const each of quiet) this.#take(each, toldUntil)
+    if (watchLimit.isFull) {
+      const given = quiet.map(({ wd }) => wd)
+      for (const each of quiet) this.#take(each, toldUntil)
+      // Before others are added: the kernel has no more than the limit at any time.
+      watches.retire(given)
+    }
     for (const each of wanting.slice(0, quiet.length)) pending.work.list(each)
   }
 

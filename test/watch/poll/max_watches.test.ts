@@ -1,9 +1,11 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type WatchOptions, watch } from '../../../src/index.ts'
+import { watchesIn } from '../../../src/inotify/fdinfo.ts'
 import { inotifyLimits } from '../../../src/inotify/limits.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
 
 /** Makes d0, d1, ... with e below each, and a file in that. */
@@ -14,6 +16,19 @@ function plant(count: number): string {
     writeFileSync(join(root, `d${i}/e/f`), 'x')
   }
   return root
+}
+
+/** The number of watches that this process has. */
+function inKernel(): number {
+  const directory = '/proc/self/fdinfo'
+  const texts = readdirSync(directory).map((fd) => {
+    try {
+      return readFileSync(join(directory, fd), 'latin1')
+    } catch {
+      return ''
+    }
+  })
+  return new Set(texts.flatMap((text) => watchesIn(text))).size
 }
 
 async function watching(root: string, options: WatchOptions) {
@@ -106,6 +121,13 @@ test.each([[undefined], [{ requests: 10_000 }]])(
     }
     const before = uncovered()
     expect(before.length).toBe(4)
+    const most = inKernel()
+    const { walk } = Walker.prototype
+    const adding = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (this: Walker, ...args) {
+      expect(inKernel() + args[0].filter((each) => each.watch).length).toBeLessThanOrEqual(most)
+      return walk.apply(this, args)
+    })
+    onTestFinished(() => adding.mockRestore())
     const [cold = ''] = before
     // Nobody knows yet who is quiet.
     expect(await change(`${cold}/f`, 'one')).toBe('poll')
