@@ -183,8 +183,8 @@ export class Rescan {
     const { trouble, outOfWatches, hasAdded } = outcome.status
     if (trouble !== undefined) reporter.trouble(trouble)
     if (outOfWatches !== undefined) watchShortage.note(outOfWatches)
-    // A watch that was another directory's ends no shortage.
-    else if (hasAdded && watchLimit?.isFull !== true) watchShortage.end()
+    // Directories come and go all the time: a limit that was reached will be again, and that has been told.
+    else if (hasAdded && watchLimit === undefined) watchShortage.end()
     return changes
   }
 }

@@ -87,6 +87,23 @@ test('a directory that goes leaves its watch to another', async () => {
   expect(uncovered().length).toBe(2)
 })
 
+test('the limit is told once, however often it is reached', async () => {
+  const root = plant(3)
+  const { watcher, errors, uncovered } = await watching(root, { maxWatches: 7 })
+  expect(errors.length).toBe(0)
+  for (let i = 0; i < 3; i++) {
+    for (const each of i === 0 ? ['d0', 'd1'] : [`new${i - 1}-0`, `new${i - 1}-1`])
+      rmSync(join(root, each), { recursive: true })
+    await watcher.sync()
+    mkdirSync(join(root, `new${i}-0`))
+    await watcher.sync()
+    for (let j = 1; j < 6; j++) mkdirSync(join(root, `new${i}-${j}`))
+    await watcher.sync()
+    expect(uncovered().length).toBeGreaterThan(0)
+  }
+  expect(errors.length).toBe(1)
+})
+
 test("with backend 'inotify' the others are not watched", async () => {
   const root = plant(3)
   const { watcher, told, uncovered } = await watching(root, { maxWatches: 4, backend: 'inotify' })
