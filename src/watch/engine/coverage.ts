@@ -54,7 +54,7 @@ export function coverageOf(
     const { interval } = settings
     if (pollRound !== undefined) {
       const directories = pollScope.mounts().reduce((sum, mount) => sum + mount.directories, 0)
-      return { latency: Math.ceil(interval + pollRound.longest(directories)) }
+      return { latency: Math.ceil(interval + pollRound.longest(directories, interval)) }
     }
     const isStatOnly = base !== undefined && pollScope.statsOnly(base)
     return { latency: Math.ceil(pollInterval.longest + (isStatOnly ? STAT_ONLY_MS : 0)) }

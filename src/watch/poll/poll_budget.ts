@@ -13,8 +13,8 @@ const FIRST_GUESS = 10
 /** The ms that are saved up at most, for a moment at which there is much to be looked at. */
 const MOST_SAVED = 1000
 
-/** The looks by which the cost of one is known. */
-const MOST_LOOKS = 1000
+/** The newest look counts for so much in the average. */
+const NEWEST = 0.002
 
 export interface Budget {
   /** A share of a core. */
@@ -35,20 +35,26 @@ export class PollBudget {
   readonly #perEntry: number
   readonly #saved = { hot: 0, turn: 0 }
   #earnedAt: number
-  // The looks of late, and what they have cost. A mean: one root of thousands of entries is looked at before all the small directories below.
+  // ms, as of late.
+  #perDirectory: number
   #looks = 0
-  #cost = 0
 
   /** @param now ms of a clock that never goes back, as all others here */
   constructor(budget: Budget, readsContents: boolean, now: number) {
     this.#budget = budget
     this.#perEntry = readsContents ? PER_CONTENT : PER_ENTRY
     this.#earnedAt = now
+    this.#perDirectory = Math.max(FIRST_GUESS, this.#costOf(PER_DIRECTORY, 0))
+  }
+
+  /** Returns how many times as long it takes to spend something if so many ms are between polls: no more is saved up than for a second. */
+  slowdown(between: number): number {
+    return Math.max(1, between / MOST_SAVED)
   }
 
   /** ms that a look at a directory costs whose turn it is, as of late. */
   get perDirectory(): number {
-    return this.#looks === 0 ? FIRST_GUESS : this.#cost / this.#looks
+    return this.#perDirectory
   }
 
   /** Earns what the time since the last call allows. */
@@ -63,7 +69,7 @@ export class PollBudget {
   mayLookAt(share: Share): number {
     const saved = this.#saved[share]
     if (saved <= 0) return 0
-    return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.perDirectory)) : 1
+    return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.#perDirectory)) : 1
   }
 
   /** Notes a look at a directory with so many entries. `cpu`: ms of a core. Returns the cost in ms. */
@@ -71,17 +77,9 @@ export class PollBudget {
     const cost = this.#costOf(PER_DIRECTORY + entries * this.#perEntry, cpu)
     this.#saved.turn -= cost
     if (share === 'hot') this.#saved.hot -= cost
-    else this.#learn(cost)
+    // The first looks count alike: that at the root may be like no other.
+    else this.#perDirectory += (cost - this.#perDirectory) * Math.max(NEWEST, 1 / ++this.#looks)
     return cost
-  }
-
-  #learn(cost: number): void {
-    if (this.#looks === MOST_LOOKS) {
-      this.#looks /= 2
-      this.#cost /= 2
-    }
-    this.#looks++
-    this.#cost += cost
   }
 
   #costOf(calls: number, cpu: number): number {

@@ -44,10 +44,12 @@ export class PollRound {
    * Returns ms after which a change has been found, wherever that is, without the time between two polls. Hot directories may take half of the budget.
    *
    * @param directories the number of all directories
+   * @param interval ms from the end of a poll to the next
    */
-  longest(directories: number): number {
+  longest(directories: number, interval: number): number {
     const cost = Math.max(this.#cost, directories * this.#budget.perDirectory)
-    return Math.max(2 * cost, this.#took) + 2 * this.#lookTook
+    const spending = 2 * cost * this.#budget.slowdown(interval + this.#lookTook)
+    return Math.max(spending, this.#took) + 2 * this.#lookTook
   }
 
   /** True: each directory had its turn since the round began. */

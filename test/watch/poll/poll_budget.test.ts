@@ -22,9 +22,11 @@ function play(options: {
   cpu?: number
   /** ms of a core for each entry. */
   cpuPerEntry?: number
+  /** ms from a poll to the next. */
+  interval?: number
   seconds: number
 }) {
-  const { entries, hot = 0, cpuPerEntry = 0, seconds } = options
+  const { entries, hot = 0, cpuPerEntry = 0, interval = 250, seconds } = options
   const { requests = Number.POSITIVE_INFINITY, cpu = Number.POSITIVE_INFINITY } = options
   const mount = new WatchedMount('poll', '', 0)
   const directories = entries.map((_, i) => new Directory(String(i), i, mount))
@@ -32,9 +34,9 @@ function play(options: {
   const looks = new Map(directories.map((each) => [each, [] as number[]]))
   const spent: Array<{ at: number; calls: number; cpu: number }> = []
   const longest: number[] = []
-  for (let at = 0; at < seconds * 1000; at += 250) {
+  for (let at = 0; at < seconds * 1000; at += interval) {
     if (round.isOver) round.begin(directories, at)
-    longest.push(round.longest(directories.length))
+    longest.push(round.longest(directories.length, interval))
     const looked = new Map(round.next(at, isThere).map((each) => [each, entries[each.ino] as number]))
     for (const each of looked.keys()) looks.get(each)?.push(at)
     const found = [...looked.values()].reduce((sum, each) => sum + each, 0)
@@ -78,6 +80,23 @@ test.each([
   expect(Math.max(...gaps)).toBeLessThanOrEqual(bound)
   // Nor does it frighten people.
   expect(bound).toBeLessThan(4 * Math.max(...gaps))
+})
+
+test('the latency is right from the first round on, also where polls are far apart', () => {
+  const { gaps, longest } = play({ entries: small, requests: 500, interval: 5000, seconds: 2000 })
+  expect(Math.max(...gaps)).toBeLessThanOrEqual((longest[2] as number) + 5000)
+  // Nobody has looked at anything yet: a directory takes 8 calls at least.
+  expect(new PollRound(new PollBudget({ cpu: 1, requests: 5 }, false, 0)).longest(200, 100)).toBe(
+    (2 * 200 * 8 * 1000) / 5,
+  )
+  // A root with many entries says little of the others.
+  const [cheap, dear] = [10, 1000].map((count) => {
+    const budget = new PollBudget({ cpu: Number.POSITIVE_INFINITY, requests: 1000 }, false, 0)
+    budget.spend('turn', count, 0)
+    for (let i = 0; i < 19; i++) budget.spend('turn', 10, 0)
+    return budget.perDirectory
+  }) as [number, number]
+  expect(dear).toBeCloseTo(cheap + (2 * 990) / 20)
 })
 
 test('directories that have changed are looked at more often than others, and a minute later no more', () => {
