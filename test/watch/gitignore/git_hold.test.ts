@@ -157,8 +157,10 @@ test('what `settle` holds back is told with the rest', async () => {
   const { root, lock, make, told } = await locked({ settle: NEVER })
   await make('a')
   writeFileSync(join(root, 'a'), 'more')
+  // The lock is looked at behind what was queued when 'a' came.
+  await make('b')
   rmSync(lock)
-  await expect.poll(told).toEqual(['create file a', 'modify file a'])
+  await expect.poll(told).toEqual(['create file a', 'create file b', 'modify file a', 'modify file b'])
 })
 
 test('a .gitignore is told with what it brings up', async () => {
