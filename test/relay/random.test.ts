@@ -1,10 +1,11 @@
 // Random changes while the relay goes and comes back at any moment: nothing is lost, and nothing is invented.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'vitest'
 import { rounds } from '../support/long.ts'
 import { randomFrom } from '../watch/support.ts'
 import { watchingTree } from '../watch/tree.ts'
+import { act } from './acts.mjs'
 import { TestRelay } from './support.ts'
 
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 4, long: 50 })
@@ -16,20 +17,8 @@ test.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))('seed %d', async (see
   const options = { backend: 'poll', interval, relay: relay.address } as const
   const plant = (at: (path: string) => string) => void mkdirSync(at('a/b'), { recursive: true })
   const tree = await watchingTree(plant, options, {}, '/dev/shm')
-  const names = ['a', 'a/b', 'a/b/c', 'd', 'd/e', 'f', 'a/f', 'a/b/g']
-  const any = () => tree.at(names[random(names.length)] as string)
-  const acts = [
-    () => mkdirSync(any(), { recursive: true }),
-    () => writeFileSync(any(), `${random(1000)}`),
-    () => renameSync(any(), any()),
-    () => rmSync(any(), { recursive: true }),
-  ]
   for (let i = 0; i < 400; i++) {
-    try {
-      acts[random(acts.length)]?.()
-    } catch {
-      // It cannot be done to what is there.
-    }
+    act(tree.root, random)
     if (random(4) === 0) await setImmediate()
     if (random(40) === 0) await relay.stop()
     if (random(20) === 0) await relay.start(tree.root)

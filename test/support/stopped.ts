@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -7,7 +6,10 @@ import { expect } from 'vitest'
  * Stops all threads of a process, and waits until they stand still: from then on the process does nothing,
  * and does not read its queue.
  */
-export async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: {
+  readonly pid?: number | undefined
+  kill(signal: NodeJS.Signals): unknown
+}): Promise<void> {
   child.kill('SIGSTOP')
   const tasks = `/proc/${child.pid}/task`
   const states = () =>

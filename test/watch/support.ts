@@ -9,6 +9,8 @@ import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 import { compile } from '../support/compile.ts'
 
+export { randomFrom } from './random.mjs'
+
 /** Returns a ready watcher, which closes with the test, and its changes so far. */
 export async function watching(
   paths: string | string[],
@@ -113,17 +115,6 @@ function kindAt(path: string): Kind {
   if (stats.isFile()) return 'file'
   if (stats.isDirectory()) return 'directory'
   return stats.isSymbolicLink() ? 'symlink' : 'other'
-}
-
-/** Returns a generator of numbers from 0 to n - 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): (n: number) => number {
-  let state = seed
-  return (n) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % n
-  }
 }
 
 export const RENAME_EXCHANGE = 2
