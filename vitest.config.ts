@@ -30,6 +30,7 @@ const PAIRED = [
   'test/faults/faults.test.ts',
   'test/mirror/{scenarios,stopped,times}.test.ts',
   'test/native/walker_circumstances.test.ts',
+  'test/run/relay.test.ts',
   // Their programs are given ports that were free a moment ago: the kernel gives each another, and the others here take none.
   'test/examples/{dev_servers,shown}.test.ts',
 ]
@@ -76,7 +77,7 @@ const LATER = names(`
   mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/target_entries
   mirror/times native/packing native/walker_circumstances
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
-  run/both_sides run/programs
+  run/both_sides run/programs run/relay
   watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/poll/stopped watch/ref watch/saved/nested_roots
   watch/regressions/deep_trees watch/regressions/file_roots_together watch/regressions/followed_links/bytes watch/regressions/followed_links/swapped
   watch/regressions/followed_links/together watch/regressions/polled_moves watch/regressions/roots_in_any_order

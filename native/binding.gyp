@@ -88,6 +88,7 @@
             'run/main.cc',
             'run/options.cc',
             'run/program.cc',
+            'run/relay.cc',
             'run/supervisor.cc',
             'run/watched/instance.cc',
             'run/watched/listing.cc',

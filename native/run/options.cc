@@ -17,11 +17,12 @@ Runs PROGRAM so that it hears by inotify(7) of changes on mounts that deliver no
   --interval MS           between two looks at what is watched on such a mount; 250
   --backend NAME          auto, the default; poll: looks at every mount; inotify: at none
   --all                   the same as --backend poll
+  --relay ADDRESS         unix:PATH or tcp:IPV4:PORT of an 'inotify-bridge relay': looks when that hints, else every 30 s
   --try                   start PROGRAM in any case, also where it cannot be served
   --on-failure continue   PROGRAM stays if this process is killed; by default it gets SIGTERM
   --verbose, --json       say on stderr what is watched by whom, and how
 
-Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_RELAY_TOKEN.
 Exit code: PROGRAM's; 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served; 2 wrong usage.
 )";
 
@@ -96,6 +97,9 @@ Options ReadOptions(int argc, char** argv) {
       options.interval = ReadInterval("--interval", interval);
     } else if (const char* backend = value_of("--backend")) {
       options.backend = ReadBackend("--backend", backend);
+    } else if (const char* relay = value_of("--relay")) {
+      if (!ReadRelayAddress(relay, &options.relay))
+        Misused("--relay", " takes unix:PATH, or tcp:HOST:PORT with an IPv4 address, and not ", relay);
     } else if (Is(word, "--all")) {
       options.backend = Backend::kPoll;
     } else if (Is(word, "--try")) {
@@ -122,5 +126,7 @@ Options ReadOptions(int argc, char** argv) {
   if (options.program == nullptr || *options.program == nullptr)
     Misused("write the program behind --, as in: inotify-bridge run -- ", "nginx", "");
   ReadEnvironment(&options);
+  if (options.relay.text != nullptr && options.backend == Backend::kInotify)
+    Misused("--relay", " does not go with --backend ", "inotify, which looks at nothing");
   return options;
 }

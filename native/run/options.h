@@ -1,5 +1,7 @@
 #pragma once
 
+#include "run/relay.h"
+
 // Changes are told by looks at silent mounts alone, by nobody but the kernel, or by looks at all mounts.
 enum class Backend { kAuto, kInotify, kPoll };
 
@@ -7,6 +9,7 @@ enum class Backend { kAuto, kInotify, kPoll };
 struct Options {
   unsigned interval = 250;
   Backend backend = Backend::kAuto;
+  RelayAddress relay;
   bool attempt = false;
   bool verbose = false;
   bool json = false;

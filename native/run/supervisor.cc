@@ -18,6 +18,7 @@
 #include "run/base/report.h"
 #include "run/caller.h"
 #include "run/program.h"
+#include "run/relay.h"
 #include "run/watched/instance.h"
 #include "run/watched/mounts.h"
 #include "run/watched/polling.h"
@@ -35,6 +36,8 @@ constexpr unsigned kSweep = 2000;
 constexpr unsigned kSweeps = 3;
 // ms until what a look has found is looked at once more.
 constexpr unsigned kAgain = 10;
+// ms between two looks while a relay says when to look: one of another directory, say, says nothing.
+constexpr unsigned kRelayed = 30000;
 
 // In place of a call's result: the kernel is to answer.
 constexpr int64_t kOfTheKernel = INT64_MIN;
@@ -50,7 +53,7 @@ uint64_t Now() {
 
 class Supervisor {
  public:
-  explicit Supervisor(const Options& options) : options_(options) {}
+  explicit Supervisor(const Options& options) : options_(options), relay_(options.relay) {}
 
   [[noreturn]] void Run();
 
@@ -68,6 +71,8 @@ class Supervisor {
 
   void Tick();
   void Rest(bool is_told = true);
+  void Hasten();
+  unsigned Interval() const;
   void Sweep();
   // `wd`: -1 where the kernel answers, for nobody here knows its number.
   void Report(const seccomp_notif& asked, const char* path, int wd);
@@ -77,9 +82,12 @@ class Supervisor {
   UniqueFd signals_;
   Instances instances_;
   Polling polling_;
+  Relay relay_;
   unsigned sweeps_ = 0;
   // When the last sweep was, and when the next look is due; 0: none is.
   uint64_t swept_ = 0, due_ = 0;
+  // The moment before which a relay has nobody look: the server and the callers have a rest, too.
+  uint64_t rested_ = 1;
 };
 
 void Supervisor::Run() {
@@ -107,16 +115,20 @@ void Supervisor::Run() {
 }
 
 void Supervisor::Serve() {
-  pollfd asked[] = {{signals_.get(), POLLIN, 0}, {polling_.fd(), POLLIN, 0}, {program_.listener, POLLIN, 0}};
+  pollfd asked[] = {
+      {signals_.get(), POLLIN, 0}, {polling_.fd(), POLLIN, 0}, {program_.listener, POLLIN, 0}, {-1, 0, 0}};
   for (;;) {
-    // Until the next look is due.
-    const uint64_t now = due_ == 0 ? 0 : Now();
-    const uint64_t left = due_ > now ? due_ - now : 0;
+    asked[3] = relay_.asked();
+    // Until the next look is due, or the relay.
+    const uint64_t due = due_ == 0 || (relay_.due() != 0 && relay_.due() < due_) ? relay_.due() : due_;
+    const uint64_t now = due == 0 ? 0 : Now();
+    const uint64_t left = due > now ? due - now : 0;
     const timespec wait = {static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
-    if (syscall(SYS_ppoll, asked, 3, due_ == 0 ? nullptr : &wait, nullptr, 8) < 0) continue;
+    if (syscall(SYS_ppoll, asked, 4, due == 0 ? nullptr : &wait, nullptr, 8) < 0) continue;
     if (asked[0].revents != 0) TakeSignals();
     if (asked[1].revents != 0) polling_.TakeLocal();
     if ((asked[2].revents & POLLIN) != 0) Answer();
+    if (relay_.Take(asked[3].revents, due == 0 ? 0 : Now())) Hasten();
     if (due_ != 0 && Now() >= due_) Tick();
     if ((asked[2].revents & POLLHUP) == 0) continue;
     // No process is left that has the filter.
@@ -271,7 +283,8 @@ int64_t Supervisor::AddWatch(const seccomp_notif& asked) {
   const bool was_idle = polling_.size() == 0;
   Polled* polled = polling_.At(&found, facts, mask, &error);
   if (polled == nullptr) return error;
-  if (was_idle) Rest();
+  // The relay may tell nothing of the one that has come.
+  if (was_idle || due_ > Now() + Interval() * kMillisecond) Rest();
   polled->SetWay(thread, path);
   const int wd = polled->shadow()->Watch(instance, mask);
   if (wd >= 0) {
@@ -296,7 +309,12 @@ int64_t Supervisor::RemoveWatch(const seccomp_notif& asked) {
 }
 
 void Supervisor::Tick() {
+  const uint64_t began = Now();
   const bool is_told = polling_.Look();
+  const uint64_t ended = Now(), took = ended - began;
+  // Not one look after the other, whatever happens at the host.
+  constexpr uint64_t kLeast = 50 * kMillisecond;
+  rested_ = ended + (took < kLeast ? kLeast : took < kSecond ? took : kSecond);
   if (polling_.size() == 0 || Now() - swept_ >= kSweep * kMillisecond) Sweep();
   polling_.ReleaseUnwatched();
   Rest(is_told);
@@ -304,9 +322,19 @@ void Supervisor::Tick() {
 
 // The interval begins when a look has ended: however long that took, what is asked meanwhile is answered.
 void Supervisor::Rest(bool is_told) {
-  const unsigned interval = is_told || options_.interval < kAgain ? options_.interval : kAgain;
+  const unsigned interval = is_told || options_.interval < kAgain ? Interval() : kAgain;
   const unsigned wait = polling_.size() > 0 ? interval : sweeps_ > 0 ? kSweep : 0;
   due_ = wait == 0 ? 0 : Now() + wait * kMillisecond;
+}
+
+// Looks as soon as may be.
+void Supervisor::Hasten() {
+  if (polling_.size() > 0 && rested_ < due_) due_ = rested_;
+}
+
+unsigned Supervisor::Interval() const {
+  const bool is_told = relay_.is_there() && options_.interval < kRelayed && polling_.is_of_one();
+  return is_told ? kRelayed : options_.interval;
 }
 
 void Supervisor::Sweep() {

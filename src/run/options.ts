@@ -1,6 +1,8 @@
 import type { StdioOptions } from 'node:child_process'
+import { isIPv4 } from 'node:net'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { pollInterval } from '../interval.ts'
+import { relayAddress } from '../relay/address.ts'
 
 /** Options of {@link run}. `cwd`, `env` and `stdio` are those of `child_process.spawn()`. */
 export interface RunOptions {
@@ -14,6 +16,11 @@ export interface RunOptions {
    * @default 'auto'
    */
   backend?: 'auto' | 'inotify' | 'poll'
+  /**
+   * `unix:PATH`, or `tcp:HOST:PORT` with an IPv4 address, of an `inotify-bridge relay` for a directory that has all that is watched on silent mounts, on the host that changes it. Whenever the relay hints at a change, all that is
+   * watched there is looked at, and else every 30 s. Without the relay, and while what is watched lies on several file systems, looks are as `interval` says; a process warning (INOTIFY_BRIDGE_RUN) tells that the relay is not there.
+   */
+  relay?: string
   /** 'continue': the program stays if the supervisor is killed, and hears no more of silent mounts. 'end': it gets SIGTERM then. @default 'end' */
   onFailure?: 'end' | 'continue'
   /** Start the program where it cannot be served, too: a process warning (INOTIFY_BRIDGE_RUN) says why then, in place of 'error'. @default false */
@@ -28,7 +35,7 @@ export interface RunOptions {
   stdio?: StdioOptions
 }
 
-const KNOWN = ['interval', 'backend', 'onFailure', 'try', 'signal', 'cwd', 'env', 'stdio']
+const KNOWN = ['interval', 'backend', 'relay', 'onFailure', 'try', 'signal', 'cwd', 'env', 'stdio']
 export const DAY = 86_400_000
 
 /** The words for the supervisor, before the program. Throws a TypeError that names what is wrong. */
@@ -40,7 +47,7 @@ export function wordsOf(command: string, args: readonly string[], options: RunOp
   for (const arg of args)
     if (typeof arg !== 'string' || arg.includes('\0'))
       throw invalidArgument('args', arg, 'strings without NUL bytes')
-  const { onFailure = 'end', try: attempt = false, signal, env = process.env, stdio } = options
+  const { relay, onFailure = 'end', try: attempt = false, signal, env = process.env, stdio } = options
   const interval = pollInterval(options.interval, env)
   if (!Number.isInteger(interval) || interval > DAY) {
     const name = env.INOTIFY_BRIDGE_INTERVAL ? 'INOTIFY_BRIDGE_INTERVAL' : 'options.interval'
@@ -53,6 +60,17 @@ export function wordsOf(command: string, args: readonly string[], options: RunOp
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
     throw invalidArgument(name, backend, `'auto', 'inotify' or 'poll'`)
   }
+  if (relay !== undefined) {
+    const to = relayAddress(relay, 'options.relay')
+    if ('host' in to && !isIPv4(to.host ?? ''))
+      throw invalidArgument('options.relay', relay, "'tcp:HOST:PORT' with an IPv4 address")
+    if (backend === 'inotify')
+      throw invalidArgument(
+        'options.relay',
+        relay,
+        "left out with backend: 'inotify', which looks at nothing",
+      )
+  }
   if (onFailure !== 'end' && onFailure !== 'continue')
     throw invalidArgument('options.onFailure', onFailure, `'end' or 'continue'`)
   if (typeof attempt !== 'boolean') throw invalidArgument('options.try', attempt, 'true or false')
@@ -62,6 +80,7 @@ export function wordsOf(command: string, args: readonly string[], options: RunOp
     throw invalidArgument('options.stdio', stdio, `'pipe', 'inherit', 'ignore', 'overlapped' or an array`)
   return [
     ...['--interval', String(interval), '--backend', backend, '--on-failure', onFailure],
+    ...(relay === undefined ? [] : ['--relay', relay]),
     ...(attempt ? ['--try'] : []),
     ...['--', command, ...args],
   ]

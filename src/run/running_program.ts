@@ -24,7 +24,7 @@ export interface RunEvents {
   error: [error: Error]
   /** It has ended, with an exit code or by a signal; the other is null. All that was told before has been delivered. */
   exit: [code: number | null, signal: NodeJS.Signals | null]
-  /** @internal Why it cannot be served, with `try`. Without a listener it is a process warning. */
+  /** @internal Why it cannot be served, with `try`, or why there is no relay. Without a listener it is a process warning. */
   warning: [why: string]
 }
 

@@ -134,6 +134,15 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
     expect(program.kill('SIGKILL')).toBe(false)
   })
 
+  test('a relay that is not there is a warning', async () => {
+    const program = running('sleep', ['1000'], { relay: 'unix:/nowhere' })
+    expect(await once(program, 'warning')).toEqual([
+      'relay unix:/nowhere: ENOENT; until there is a relay, looks at the interval tell of changes: inotify-bridge relay --listen unix:/nowhere DIR',
+    ])
+    program.kill()
+    expect(await once(program, 'exit')).toEqual([null, 'SIGTERM'])
+  })
+
   test('a signal that aborts, before and after', async () => {
     const ending = new AbortController()
     const program = running('sleep', ['1000'], { signal: ending.signal })
@@ -224,6 +233,10 @@ test.each([
   [{ interval: 1.5 }, 'options.interval must be an integer of ms from 1 to 86400000'],
   [{ interval: 86_400_001 }, 'options.interval must be an integer of ms from 1 to 86400000'],
   [{ backend: 'fanotify' }, "options.backend must be 'auto', 'inotify' or 'poll'; got 'fanotify'"],
+  [{ relay: 'nowhere' }, "options.relay must be 'unix:PATH', or 'tcp:HOST:PORT'"],
+  [{ relay: 'tcp:host:1' }, "options.relay must be 'tcp:HOST:PORT' with an IPv4 address"],
+  [{ relay: 'tcp:[::1]:1' }, "options.relay must be 'tcp:HOST:PORT' with an IPv4 address"],
+  [{ relay: 'unix:/r', backend: 'inotify' }, "options.relay must be left out with backend: 'inotify'"],
   [{ onFailure: 'no' }, "options.onFailure must be 'end' or 'continue'; got 'no'"],
   [{ try: 1 }, 'options.try must be true or false; got 1'],
   [{ signal: {} }, 'options.signal must be an AbortSignal'],

@@ -42,4 +42,31 @@ describe.skipIf(obstacle !== '')(`run's options${obstacle && ` (${obstacle})`}`,
     expect(run.said).toBe(`inotify-bridge run: ${sentence} (see 'inotify-bridge run --help')\n`)
     expect(run.lines).toEqual([])
   })
+
+  test.each([
+    'unix:',
+    `unix:${'x'.repeat(108)}`,
+    'tcp:localhost:7000',
+    'tcp:1.2.3:7000',
+    'tcp:1.2.3.256:7000',
+    'tcp:1.2.3.4:0',
+    'tcp:1.2.3.4:65536',
+    'tcp:1.2.3.4:000007',
+    'tcp:1.2.3.4:7000x',
+    'tcp: 1.2.3.4:7000',
+    'vsock:7000',
+  ])('--relay %s: 2', async (address) => {
+    const run = new Served([RUN, '--relay', address, '--', 'echo', 'started'])
+    expect(await run.end()).toBe(2)
+    expect(run.said).toContain(
+      `--relay takes unix:PATH, or tcp:HOST:PORT with an IPv4 address, and not ${address} (see`,
+    )
+    expect(run.lines).toEqual([])
+  })
+
+  test('--relay where nothing is looked at: 2', async () => {
+    const run = new Served(['env', 'INOTIFY_BRIDGE_BACKEND=inotify', RUN, '--relay=unix:/r', '--', 'true'])
+    expect(await run.end()).toBe(2)
+    expect(run.said).toContain('--relay does not go with --backend inotify, which looks at nothing (see')
+  })
 })

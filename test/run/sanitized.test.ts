@@ -1,12 +1,17 @@
 // The supervisor under AddressSanitizer and UBSan, while it serves what is hardest for it.
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { frame, HINT, hello } from '../../src/relay/frames.ts'
 import { compile } from '../support/compile.ts'
 import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
+import { randomFrom } from '../watch/random.mjs'
 import { obstacle, Served } from './served.ts'
 
 /** The length of each storm. */
@@ -92,6 +97,40 @@ describe.skipIf(whyNot !== '')(`run under the sanitizers${whyNot && ` (${whyNot}
     }
     const absent = new Served([run, '--', 'no-such-program'])
     expect(await absent.end()).toBe(127)
+  })
+
+  test('a relay that sends anything, in any pieces: nothing to report', async () => {
+    const path = join(scratch(), 'relay')
+    const seed = Date.now()
+    process.stdout.write(`seed ${seed}\n`)
+    const random = randomFrom(seed)
+    let sent = 0
+    const server = createServer(async (socket) => {
+      socket.on('error', () => {}).resume()
+      const frames = Array.from({ length: random(40) }, () =>
+        frame(
+          random(4) === 0 ? random(9) : HINT,
+          randomBytes([0, 1, 2, 199, 200, 201, 65_536][random(7)] ?? 0),
+        ),
+      )
+      const all = Buffer.concat([hello(''), ...frames, randomBytes(random(20))])
+      for (let at = 0; at < all.length && !socket.destroyed; sent++) {
+        const end = at + 1 + random([2, 300, 100_000][random(3)] ?? 1)
+        socket.write(all.subarray(at, end))
+        at = end
+        await sleep(random(2))
+      }
+      socket.end()
+    })
+    onTestFinished(() => void server.close())
+    await once(server.listen(path), 'listening')
+    const words = ['--all', '--relay', `unix:${path}`, '--', compile('run_load'), 'held', scratch(), '20']
+    const program = new Served([hosted(), ...words])
+    await program.line('ready')
+    await sleep(SECONDS * 1000)
+    expect(await program.end()).toBe(0)
+    expect(sent).toBeGreaterThan(10)
+    expect(program.said).toMatch(/^(inotify-bridge run: relay unix:[^\n]+\n)+$/)
   })
 })
 

@@ -66,10 +66,16 @@ void AddError(Text* to, long error) {
   // No pointers: nobody would relocate them.
   struct Known {
     int number;
-    char name[8];
+    char name[16];
   };
-  constexpr Known kKnown[] = {{EPERM, "EPERM"},   {ENOENT, "ENOENT"}, {EACCES, "EACCES"},
-                              {EINVAL, "EINVAL"}, {ENOSYS, "ENOSYS"}, {ENOTDIR, "ENOTDIR"}};
+  constexpr Known kKnown[] = {{EPERM, "EPERM"},
+                              {ENOENT, "ENOENT"},
+                              {EACCES, "EACCES"},
+                              {EINVAL, "EINVAL"},
+                              {ENOSYS, "ENOSYS"},
+                              {ENOTDIR, "ENOTDIR"},
+                              {ECONNREFUSED, "ECONNREFUSED"},
+                              {ECONNRESET, "ECONNRESET"}};
   for (const Known& each : kKnown)
     if (each.number == error) return static_cast<void>(to->Add(each.name));
   to->Add("errno ").Add(error);

@@ -33,6 +33,12 @@ const char* Polling::Open() {
   return "";
 }
 
+bool Polling::is_of_one() const {
+  for (const Polled* each : polled_)
+    if (each->device() != polled_[0]->device()) return false;
+  return true;
+}
+
 int Polling::WatchLocally(int fd, uint32_t mask) {
   Text path;
   path.Add("/proc/self/fd/").Add(fd);

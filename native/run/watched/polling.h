@@ -19,6 +19,8 @@ class Polling {
   // From now on no watch takes one of the last descriptors that this process may have: the looks need some.
   void LimitDescriptors(rlim_t most) { most_descriptors_ = most; }
   size_t size() const { return polled_.size(); }
+  // True: all that is polled lies on one file system.
+  bool is_of_one() const;
 
   // Polls what `found` is from now on, if it was not polled, with its entries as they are. `found` may be
   // taken. nullptr, and -errno in *error.

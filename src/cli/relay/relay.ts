@@ -35,7 +35,7 @@ export const relayCommand: Command = {
   usage: ['--listen ADDRESS DIR'],
   about: `Watches DIR, and tells each client at which paths something has changed. A client is 'inotify-bridge watch --relay ADDRESS', or
 watch() with the option relay, in a guest or a container that sees DIR by a mount without events: it then tells of changes within
-milliseconds, and polls twice a minute. Clients learn names and no contents. They look for themselves: a wrong name costs a look.`,
+milliseconds, and polls twice a minute. So do 'mirror --relay' and 'run --relay'. Clients learn names and no contents. They look for themselves: a wrong name costs a look.`,
   options: OPTIONS,
   notes: `Whoever may write to a unix socket learns the names in DIR. A socket that a killed run has left is replaced.
 

@@ -18,6 +18,11 @@ there the kernel answers as ever.`,
       anyText,
     ),
     all: flag('the same as --backend poll'),
+    relay: option(
+      'ADDRESS',
+      "unix:PATH, or tcp:HOST:PORT with an IPv4 address, of an 'inotify-bridge relay' for a directory that has all that PROGRAM watches on such mounts, on the host that changes it: looks are made when it hints at a change, and else every 30 s",
+      anyText,
+    ),
     try: flag('start PROGRAM in any case, also where it cannot be served'),
     'on-failure': option(
       'MODE',
@@ -31,7 +36,7 @@ there the kernel answers as ever.`,
 Exit code: PROGRAM's, 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served; 2 wrong usage. A signal that ends
 PROGRAM ends this, too.
 
-Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_RELAY_TOKEN.`,
   examples: [
     'inotify-bridge run -- prometheus --config.file=/etc/prometheus/prometheus.yml',
     'inotify-bridge run --interval 50 --verbose -- inotifywait -m /mnt/shared',
