@@ -90,7 +90,7 @@ export interface WatchOptions {
   relay?: string
   /**
    * Tell of each change that comes from an event which process made it, this one included: {@link EntryChange.by}. fanotify(7) tells it, where `Fanotify` of `inotify-bridge/inotify` works, and takes up to
-   * 20 µs of this process for each file that anybody changes on the same file systems. A hint: of several processes that change a path at a time it is the last, and `by` is absent where the two events do not meet (the
+   * 25 µs of this process for each file that anybody changes on the same file systems. A hint: of several processes that change a path at a time it is the last, and `by` is absent where the two events do not meet (the
    * directory has moved, a queue was full, an entry of `expand`). Where it is not to be had one 'error' says why (EPERM, ENODEV, ENOTSUP), and all else goes on.
    * @default false
    */
