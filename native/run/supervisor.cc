@@ -125,10 +125,11 @@ void Supervisor::Serve() {
     const uint64_t left = due > now ? due - now : 0;
     const timespec wait = {static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
     if (syscall(SYS_ppoll, asked, 4, due == 0 ? nullptr : &wait, nullptr, 8) < 0) continue;
+    // First: what takes time below is no silence of the relay's.
+    if (relay_.Take(asked[3].revents, due == 0 ? 0 : Now())) Hasten();
     if (asked[0].revents != 0) TakeSignals();
     if (asked[1].revents != 0) polling_.TakeLocal();
     if ((asked[2].revents & POLLIN) != 0) Answer();
-    if (relay_.Take(asked[3].revents, due == 0 ? 0 : Now())) Hasten();
     if (due_ != 0 && Now() >= due_) Tick();
     if ((asked[2].revents & POLLHUP) == 0) continue;
     // No process is left that has the filter.

@@ -100,12 +100,21 @@ export class RelayClient {
   /** Resolves at the end of the connection. Rejects if the connection fails, or if a relay would not have sent this. */
   async #read(socket: Socket): Promise<void> {
     const reader = new FrameReader()
-    const listen = () => setTimeout(() => socket.destroy(SILENT), SILENCE_MS).unref()
+    let chunks = 0
+    const listen = () =>
+      setTimeout(() => {
+        const before = chunks
+        // In the turn between, what has come while this process was busy is read.
+        setImmediate(() => {
+          if (chunks === before) socket.destroy(SILENT)
+        })
+      }, SILENCE_MS).unref()
     let silence = listen()
     try {
       for await (const chunk of socket) {
         // While the listener looks at hints, nothing is read.
         clearTimeout(silence)
+        chunks++
         // Hints in a row are looked at together: each look at a directory with 100,000 entries goes through all of them.
         const hinted: string[] = []
         const look = async () => {

@@ -64,6 +64,23 @@ test.skipIf(!isBuilt).each<[string, number, () => string | Promise<string>, stri
   }
 })
 
+test.skipIf(!isBuilt)(
+  'a watcher that was too busy to read does not count the relay as silent (needs dist)',
+  async () => {
+    const relay = `unix:${scratch()}/relay`
+    const tree = await watchingTree(plant, { backend: 'poll', interval: 1_000_000, relay }, {}, '/dev/shm')
+    await new Run(['relay', '--listen', relay, tree.root]).until('stderr', /listening on/)
+    await expect.poll(() => tree.watcher.coverage()[0]?.why).toMatch(TRUSTED)
+    const errors: Error[] = []
+    tree.watcher.on('error', (error) => errors.push(error))
+    for (const began = performance.now(); performance.now() - began < 4000; );
+    await sleep(100)
+    await tree.agrees()
+    expect(errors).toEqual([])
+    expect(tree.watcher.coverage()[0]?.why).toMatch(TRUSTED)
+  },
+)
+
 test.skipIf(!isBuilt).each([
   ['for a moment', 0],
   ['for longer than a relay may be silent', 3500],
