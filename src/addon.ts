@@ -205,7 +205,7 @@ export interface NativeFanotify {
   open(onReadable: () => void): number
   /** fanotify_mark of the file system of a directory: 0 or -errno. Of events the path is told as the mount of this one shows it, and once for each mount that was added. */
   add(path: string | Buffer): number
-  /** What one read(2) gives, of 64 KiB; -errno. */
+  /** Returns what one read(2) of 64 KiB gives; or -errno. */
   read(): NativeFanotifyEvent[] | number
   /** Starts and stops the calls of `onReadable`. */
   flow(flows: boolean): void

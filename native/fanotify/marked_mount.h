@@ -11,7 +11,7 @@
 // The directory of an event, as the kernel names it: two that are equal, byte for byte, are the same one.
 struct FanDirectory {
   int32_t file_system[2];
-  // Of a length of its own.
+  // Has a length of its own.
   file_handle handle;
 
   size_t size() const { return sizeof(FanDirectory) + handle.handle_bytes; }

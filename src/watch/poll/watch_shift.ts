@@ -24,7 +24,7 @@ export class WatchShift {
    */
   give(changed: Iterable<Directory>, toldUntil: number): void {
     const { watchLimit, forest, system, pending, watches } = this.#context
-    // Nobody is known to be quiet whose events were lost.
+    // After lost events, directories that seem quiet need not be.
     if (forest.standing().some(({ isOverflown }) => isOverflown)) return
     const wanting = [...changed].filter((each) => each.mount.leftover.has(each)).slice(0, MOST)
     const now = system.clock.elapsed()
