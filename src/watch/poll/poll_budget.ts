@@ -72,6 +72,11 @@ export class PollBudget {
     return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.#perDirectory)) : 1
   }
 
+  /** Returns true if a look that has cost so many ms would leave nothing for others that have changed lately. */
+  isTooDearForHot(cost: number): boolean {
+    return cost > MOST_SAVED / 2
+  }
+
   /** Notes a look at a directory with so many entries. `cpu`: ms of a core. Returns the cost in ms. */
   spend(share: Share, entries: number, cpu: number): number {
     const cost = this.#costOf(PER_DIRECTORY + entries * this.#perEntry, cpu)

@@ -26,6 +26,8 @@ export class PollRound {
   readonly #turns = new Set<Directory>()
   // The first one's change is the oldest.
   readonly #hot = new Map<Directory, Heat>()
+  // Too large to be hot: while one of these is looked at, others that have changed would wait.
+  readonly #large = new WeakSet<Directory>()
   // How many turns the round still has.
   #left = 0
   #beganAt = 0
@@ -92,6 +94,8 @@ export class PollRound {
       const share = this.#hot.has(directory) ? 'hot' : 'turn'
       const cost = this.#budget.spend(share, entries, cpu / looked.size)
       if (share === 'turn') this.#spent += cost
+      if (this.#budget.isTooDearForHot(cost)) this.#large.add(directory)
+      else this.#large.delete(directory)
       this.#lookedAt(directory)
     }
   }
@@ -99,7 +103,7 @@ export class PollRound {
   /** Notes that something has changed in a directory. */
   heat(directory: Directory, now: number): void {
     this.#hot.delete(directory)
-    this.#hot.set(directory, { changedAt: now, lookedAt: now })
+    if (!this.#large.has(directory)) this.#hot.set(directory, { changedAt: now, lookedAt: now })
   }
 
   #take(count: number, isThere: (directory: Directory) => boolean): Directory[] {

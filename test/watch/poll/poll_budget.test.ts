@@ -118,6 +118,14 @@ test('many that change take half of the budget', () => {
   expect(looks.slice(0, 500).flat().length).toBeGreaterThan((600 * 500) / 28 / 2)
 })
 
+test('a directory that costs all that changed ones may spend does not keep others waiting', () => {
+  const { looks } = play({ entries: [100_000, ...small], requests: 20_000, hot: 2, seconds: 60 })
+  const [large = [], hot = []] = looks
+  const gaps = hot.slice(1).map((time, i) => time - (hot[i] as number))
+  expect(large.length).toBeGreaterThan(1)
+  expect(Math.max(...gaps.slice(1))).toBe(250)
+})
+
 test('directories that have gone have no turn', () => {
   const all = small.map((_, i) => new Directory(String(i), i, new WatchedMount('poll', '', 0)))
   const round = new PollRound(new PollBudget({ cpu: 1, requests: 500 }, false, 0))
