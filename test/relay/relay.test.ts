@@ -186,6 +186,23 @@ test('a hint that was lost costs no change: a gap, or an empty path, has everyth
   }
 })
 
+test('a relay whose first word comes before the root is trusted, also where polls look at some directories only', async () => {
+  const openRelay = (_: unknown, listener: RelayListener) => {
+    queueMicrotask(() => listener.gap())
+    return { sync: async () => true, close() {} }
+  }
+  const pollBudget = { requests: 100 }
+  const options = {
+    recursive: true,
+    backend: 'poll',
+    interval: 50,
+    relay: 'unix:/nowhere',
+    pollBudget,
+  } as const
+  const { watcher } = await watching(scratch('/dev/shm'), options, { openRelay })
+  await expect.poll(() => watcher.coverage()[0]?.why).toMatch(TRUSTED)
+})
+
 test('a hint during a poll is not taken back by the poll', async () => {
   const { root, listener, told } = await played()
   const replay = new Replay()

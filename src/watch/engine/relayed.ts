@@ -61,6 +61,11 @@ export class Relayed implements RelayListener {
     return this.#isConnected
   }
 
+  /** True: a poll of everything is needed, as hints are missing. */
+  get isBehind(): boolean {
+    return this.#isConnected && !this.#isCaughtUp
+  }
+
   /** Notes that a poll begins. Returns the function to be called at its end. */
   poll(): () => void {
     const gaps = this.#gaps

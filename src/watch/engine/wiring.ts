@@ -155,8 +155,9 @@ export function wire({
     needed: () => pollScope.isNeeded(),
     run: async (isDue) => {
       // One poll of a budget's is of some directories.
-      const end = isDue && pollRound !== undefined ? () => {} : relayed.poll()
-      await poller.poll(isDue)
+      const isPart = isDue && pollRound !== undefined && !relayed.isBehind
+      const end = isPart ? () => {} : relayed.poll()
+      await poller.poll(isPart)
       end()
     },
     pollIdle: () => (relayed.isConnected ? undefined : poller.pollIdle()),

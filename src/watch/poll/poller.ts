@@ -72,19 +72,19 @@ export class Poller {
     return this.#committed?.isCurrent(mounts) !== true
   }
 
-  /** Looks for lost roots, and at all that is polled. `isDue`: nobody waits for it, so with a budget at as much as that allows. */
-  async poll(isDue: boolean): Promise<void> {
+  /** Looks for lost roots, and at all that is polled. `isPart`: at as much as a budget allows. */
+  async poll(isPart: boolean): Promise<void> {
     this.#isPolling = true
     try {
       // An idle poll may have begun since this one was asked for.
       await this.#idle.stop()
-      await this.#context.shortage.unless(this, () => this.#pollAll(isDue))
+      await this.#context.shortage.unless(this, () => this.#pollAll(isPart))
     } finally {
       this.#isPolling = false
     }
   }
 
-  async #pollAll(isDue: boolean): Promise<void> {
+  async #pollAll(isPart: boolean): Promise<void> {
     const { forest, tree, queue, rootMonitor, files, links, reporter } = this.#context
     // Before a task looks at these: while a server has stopped, the events of all other mounts go on.
     const sought = forest.standing().filter(isSought)
@@ -97,7 +97,7 @@ export class Poller {
         if (isSought(root)) await rootMonitor.reattach(root, 'poll')
       })
     }
-    if (isDue && this.#budgeted !== undefined) await this.#budgeted.poll()
+    if (isPart && this.#budgeted !== undefined) await this.#budgeted.poll()
     else await this.#pollDirectories()
     await queue.run(async () => {
       await rootMonitor.lookAtFiles('poll')
