@@ -48,7 +48,9 @@ export class Rescan {
 
   /** Takes in all below a root of which nothing is known yet, in pieces, as the walker finds it. */
   async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
-    const { tree, rules } = this.#context
+    const { tree, rules, watchLimit } = this.#context
+    // What was scanned ahead has asked for the same watches.
+    watchLimit?.settle()
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy(top) : undefined
     const snapshot = this.scanner.begin()
@@ -157,7 +159,6 @@ export class Rescan {
 
   #begin(): Outcome {
     const { tree, sourceChoice, watchLimit } = this.#context
-    watchLimit?.settle()
     return { roots: new Map(), status: new WatchStatus(tree, sourceChoice.mayFallBack, watchLimit) }
   }
 
@@ -180,6 +181,7 @@ export class Rescan {
   #take(snapshot: Snapshot, options: DiffOptions, outcome = this.#begin()): readonly Change[] {
     const { reporter, watchShortage, watchLimit } = this.#context
     const changes = this.#takePiece(snapshot, options, outcome)
+    watchLimit?.settle()
     const { trouble, outOfWatches, hasAdded } = outcome.status
     if (trouble !== undefined) reporter.trouble(trouble)
     if (outOfWatches !== undefined) watchShortage.note(outOfWatches)

@@ -31,6 +31,16 @@ export class WatchStatus {
     this.#pollInstead = pollInstead
   }
 
+  /** Notes, before its entries are taken in, that a new directory will be polled for want of a watch: so their stats are kept. `listedAt`: ms since the epoch. */
+  expect(directory: Directory, listing: Listing, listedAt: number): void {
+    if (this.#pollInstead && !directory.isListed && this.#isOver(directory, listing))
+      this.#poll(directory, listedAt)
+  }
+
+  #isOver(directory: Directory, { wd, error }: Listing): boolean {
+    return wd === 0 && error === 0 && isUnwatched(directory) && this.#limit?.isFull === true
+  }
+
   /**
    * Notes the outcome of a listing. Returns true if it has failed, and the directory may become listable, or watchable, by itself.
    *
@@ -38,7 +48,7 @@ export class WatchStatus {
    */
   cover(directory: Directory, listing: Listing, toldUntil: number): boolean {
     const { mount } = directory
-    const isOver = listing.wd === 0 && listing.error === 0 && isUnwatched(directory) && this.#limit?.isFull
+    const isOver = this.#isOver(directory, listing)
     const wd = isOver ? -ENOSPC : listing.wd
     if (wd > 0 && directory.wd === 0) {
       this.hasAdded = true

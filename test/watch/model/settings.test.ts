@@ -24,7 +24,7 @@ describe('settings drawn from a seed', () => {
       ],
       ...['filesystem,ext4', 'filesystem,overlay', 'queue,16', 'queue,64', 'queue,256', 'watches,12'],
       ...['host,worker', 'host,process', 'consumer,slow', 'entryCache,1', 'followSymlinks,true'],
-      ...['settle,20', 'settle,save', 'budget,1000', 'budget,20000'],
+      ...['settle,20', 'settle,save', 'budget,1000', 'budget,20000', 'maxWatches,3'],
       ...['ignore,prefix', 'ignore,pattern', 'ignore,function', 'encoding,buffer', 'hash,true'],
       ...['source,poll', 'source,inotify+poll', 'start,amid', 'writers,1', 'exchanges,false'],
     ])

@@ -197,8 +197,12 @@ const CHOICES: Choices = {
     [1000, 1],
     [20_000, 1],
   ],
-  // Only on request: on a machine with a load of 17 a round told the write of a file twice, and has not done so again.
-  maxWatches: [[0, 1]],
+  maxWatches: [
+    [0, 8],
+    [3, 1],
+    [12, 1],
+    [40, 1],
+  ],
 }
 
 /** Combinations that cannot be played. */

@@ -70,6 +70,20 @@ test('those nearest to the root get the watches, and the others are polled', asy
   expect(errors.length).toBe(1)
 })
 
+test('a file that was written just before the watch is not told', async () => {
+  const root = plant(10)
+  const { watcher, told, errors } = await watching(root, { maxWatches: 3 })
+  for (let i = 0; i < 5; i++) {
+    mkdirSync(join(root, `new${i}/e`), { recursive: true })
+    writeFileSync(join(root, `new${i}/e/f`), 'x')
+    await watcher.sync()
+  }
+  expect(told.filter((line) => !line.includes(' create '))).toEqual([])
+  await watcher.sync()
+  expect(told.filter((line) => !line.includes(' create '))).toEqual([])
+  expect(errors.length).toBe(1)
+})
+
 test('some of a level get a watch if not all can', async () => {
   const { uncovered } = await watching(plant(10), { maxWatches: 6 })
   const all = uncovered()

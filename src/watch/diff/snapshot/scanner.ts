@@ -190,10 +190,12 @@ export class Scanner {
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: isLook !== true, hash }
     // A directory below a watched one may be polled for want of a watch.
     const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
-    const stat = isKept || statAll === true
     const isAllowed = this.#context.watchLimit?.ask(isWatched ?? (requested?.wd ?? 0) > 0) ?? true
+    const stat = isKept || statAll === true || !isAllowed
     const request = { ...place, recursive: isWhole, watch: mount.usesInotify && isAllowed, stat, hash }
-    return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
+    return statAll && !isKept && isAllowed && since !== Number.POSITIVE_INFINITY
+      ? { ...request, since }
+      : request
   }
 
   /** Returns how to get to a known directory: from its root, or from the link that leads there. */
