@@ -24,6 +24,9 @@ const MOST_WAITING = 1024 * 1024
 /** ms that a client has for its HELLO. */
 const PATIENCE_MS = 5000
 
+/** Behind the path of an entry that has moved there. */
+const MOVED = Buffer.from('/')
+
 /** Tells clients at which paths of a directory something has changed. It tells nothing of contents, and opens nothing for a client. */
 export class RelayServer {
   readonly #watcher: Watcher<Buffer>
@@ -134,8 +137,13 @@ export class RelayServer {
 function pathsOf(
   change: Exclude<Change<Buffer>, { type: 'overflow' | 'recovered' | 'lost' | 'restored' }>,
 ): Buffer[] {
-  if (change.type === 'rename') return [change.from, change.path]
-  return change.type === 'exchange' ? [change.other, change.path] : [change.path]
+  if (change.type === 'rename') return [change.from, moved(change.path)]
+  return change.type === 'exchange' ? [moved(change.other), moved(change.path)] : [change.path]
+}
+
+/** Returns the path of an entry that has moved there. */
+function moved(path: Buffer): Buffer {
+  return Buffer.concat([path, MOVED])
 }
 
 /** One client of a {@link RelayServer}. */

@@ -20,6 +20,7 @@ import {
   HELLO,
   HINT,
   hello,
+  hintedPaths,
   MARK,
   numbered,
   SYNC,
@@ -145,7 +146,7 @@ async function played() {
   const watched = await watching(root, options, { openRelay })
   ;(listener as RelayListener | undefined)?.gap()
   await expect.poll(() => watched.watcher.coverage()[0]?.why).toMatch(TRUSTED)
-  return { ...watched, root, listener: listener as unknown as RelayListener }
+  return { ...watched, root, relay, listener: listener as unknown as RelayListener }
 }
 
 test('a forged hint tells nothing', async () => {
@@ -261,3 +262,51 @@ test('a client that does not read is told that hints were dropped, and the relay
 
 const created = (path: string) =>
   ({ type: 'create', path: Buffer.from(path), kind: 'file', mask: 0, source: 'inotify' }) as const
+
+test('a hint in a directory that was elsewhere for a moment is not lost', async () => {
+  const { root, listener, told } = await played()
+  renameSync(`${root}/d`, `${root}/e`)
+  writeFileSync(`${root}/e/new`, '')
+  renameSync(`${root}/e`, `${root}/d`)
+  await listener.hints(['d', 'e/'])
+  await listener.hints(['e/new'])
+  await listener.hints(['e', 'd/'])
+  expect(story(await told(), root)).toEqual(['create file d/new'])
+})
+
+test('sync() waits for what a hint has left in doubt', async () => {
+  const { root, relay, listener, told } = await played()
+  mkdirSync(`${root}/a`)
+  mkdirSync(`${root}/d/e`)
+  await listener.hints(['a', 'd/e'])
+  await told()
+  rmSync(`${root}/d/e`, { recursive: true })
+  renameSync(`${root}/d`, `${root}/a/f`)
+  relay.sync = async () => {
+    await listener.hints(['d/e', 'd/e/', 'd', 'a/f/'])
+    return true
+  }
+  expect(story(await told(), root)).toEqual(['rename directory d a/f', 'delete directory a/f/e'])
+})
+
+test('the relay says of what has moved that all below may have changed', async () => {
+  const root = scratch('/dev/shm')
+  mkdirSync(`${root}/d`)
+  const watcher = new Watcher<Buffer>(root, { recursive: true, encoding: 'buffer', settle: 0 })
+  onTestFinished(() => watcher.close())
+  await watcher.ready
+  const [from, to] = [new PassThrough(), new PassThrough()]
+  void new RelayServer(watcher, root, '').serve(from, to)
+  from.write(hello(''))
+  await once(to, 'readable')
+  renameSync(`${root}/d`, `${root}/e`)
+  const reader = new FrameReader()
+  const paths: string[] = []
+  const take = () => {
+    for (let chunk = to.read(); chunk !== null; chunk = to.read())
+      for (const { type, body } of reader.frames(chunk)) if (type === HINT) paths.push(...hintedPaths(body))
+    return paths
+  }
+  await expect.poll(take).toEqual(['d', 'e/'])
+  from.end()
+})

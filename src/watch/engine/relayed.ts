@@ -120,11 +120,13 @@ export class Relayed implements RelayListener {
   }
 
   async #take(paths: readonly string[]): Promise<void> {
-    const { forest, events, rescan, shortage } = this.#context
+    const { forest, events, rescan, shortage, tree } = this.#context
     const [root] = forest.standing()
     const hinted: NamesOf = new Map()
+    const whole: Directory[] = []
     for (const path of paths) {
-      const names = path.split('/')
+      const isMoved = path.endsWith('/')
+      const names = (isMoved ? path.slice(0, -1) : path).split('/')
       // A root that is not there is looked for by polls, and what is in it by the poll that finds it.
       if (root?.top === undefined) return
       if (path === '') return this.#fallBehind()
@@ -132,9 +134,12 @@ export class Relayed implements RelayListener {
       const { directory, name } = this.#find(root.top, names)
       events.note(directory, name)
       hinted.set(directory, (hinted.get(directory) ?? new Set()).add(name))
+      const entry = tree.entriesOf(directory).get(name)
+      // Nobody has found what was hinted at while the directory was elsewhere, and a poll under way leaves the directory out.
+      if (entry instanceof Directory && (isMoved || events.isRecording)) whole.push(entry)
     }
     if (hinted.size === 0) return
-    const look = () => rescan.list([], hinted, Number.POSITIVE_INFINITY, 'poll').then(() => true)
+    const look = () => rescan.list(whole, hinted, Number.POSITIVE_INFINITY, 'poll').then(() => true)
     if (!(await shortage.unless(this, look))) this.#fallBehind()
   }
 

@@ -86,6 +86,8 @@ export class Settle {
     await this.#retries.now()
     await this.#lookUntilSettled()
     if (!(await this.#relayed.sync())) await this.#polls.now()
+    // The look at a hint, or a poll, may have come while a directory was elsewhere.
+    await this.#lookUntilSettled()
     // News of the mount table that came meanwhile are looked at before what comes next.
     await mountWatch.settled()
     // No event tells that an ancestor was renamed, or that a directory was removed in which some process still is.

@@ -60,6 +60,11 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
+  /** True: a poll is under way, which leaves out these names with all below. */
+  get isRecording(): boolean {
+    return this.#recorded !== undefined
+  }
+
   /** Notes a name of which an event has told, or a hint: see {@link recordNames}. */
   note(directory: Directory, name: string): void {
     this.#context.pending.rechecks.noteEvent(directory, name)
