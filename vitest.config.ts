@@ -15,6 +15,9 @@ const ALONE = [
   'test/watch/model/{found,model,mutations}.test.ts',
   'test/watch/model/stress/stress.test.ts',
   'test/watch/traps_of_limits.test.ts',
+  // They hear of all that is changed on a file system: with the changes of others the kernel's queue overflows.
+  'test/inotify/fanotify.test.ts',
+  'test/watch/by.test.ts',
   // It mounts in the namespace that all are in, whose mount table others watch.
   'test/mirror/mounts.test.ts',
   // They compare times, or bound them closely.

@@ -25,6 +25,9 @@ async function until(fanotify: Fanotify, isLast: (event: FanotifyEvent) => unkno
     const { done, value } = await fanotify[Symbol.asyncIterator]().next()
     if (done) throw new Error('closed before the last event came')
     found.push(...value)
+    const isOverflown = value.some(({ mask }) => mask & IN_Q_OVERFLOW)
+    if (isOverflown && !value.some(isLast))
+      throw new Error('others on this file system have filled the queue')
   }
   return found
 }
