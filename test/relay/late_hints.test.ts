@@ -9,6 +9,11 @@ import { watchingTree } from '../watch/tree.ts'
 import { TRUSTED } from './support.ts'
 
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 300 })
+const POLLS = [
+  { interval: 1_000_000 },
+  { interval: 20 },
+  { interval: 20, pollBudget: { requests: 3000 } },
+] as const
 const NAMES = ['a', 'a/b', 'a/b/c', 'd', 'd/e', 'f', 'a/f', 'a/b/g']
 
 /** The hints of a relay that tells of them as late as the test likes. */
@@ -56,7 +61,7 @@ test.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))('seed %d', async (see
   const hints = new LateHints(random)
   const tree = await watchingTree(
     (at) => void mkdirSync(at('a/b'), { recursive: true }),
-    { backend: 'poll', interval: 1_000_000, relay: 'unix:/nowhere' },
+    { backend: 'poll', relay: 'unix:/nowhere', ...POLLS[seed % POLLS.length] },
     { openRelay: (_, listener) => hints.open(listener) },
     '/dev/shm',
   )
