@@ -67,12 +67,16 @@ export class GitHold {
     this.#isWaiting = true
     const end = performance.now() + MOST_MS
     try {
-      // A git that is done by now has all its changes in the queue.
-      await this.#teller.queued()
-      while (this.#isLocked && performance.now() < end) {
-        await setTimeout(LOOK_MS, undefined, { ref: false })
+      for (let wasLocked = false; performance.now() < end; ) {
+        if (this.#isLocked) {
+          wasLocked = true
+          await setTimeout(LOOK_MS, undefined, { ref: false })
+          continue
+        }
+        // A git that is done by now has all its changes in the queue, or a poll finds them.
+        await (wasLocked ? this.#teller.sync() : this.#teller.queued())
         // A rebase takes the lock again meanwhile.
-        if (!this.#isLocked) await this.#teller.sync()
+        if (!this.#isLocked) break
       }
     } catch {
       // The watcher is closed, or lacks descriptors: then the rest comes later.

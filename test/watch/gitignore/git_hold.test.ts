@@ -1,6 +1,15 @@
 // Option `deferGit`: what git changes at once is told at once.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -240,6 +249,21 @@ test('a lock of half a minute ago holds nothing, and one that comes to that age 
   await expect.poll(told, { timeout: 10_000 }).toEqual(['create file b'])
 })
 
+test('what a git changes that ends right after the first change is told with that change', async () => {
+  const { root, lock } = await locked()
+  const tell = vi.fn()
+  const change = (name: string): Change => ({
+    ...{ type: 'modify', path: join(root, name), kind: 'file', mask: 0, source: 'inotify' },
+  })
+  const rest = async () => hold.take([change('b')])
+  // The rest comes behind what was queued while the lock was there.
+  const queued = async () => (existsSync(lock) ? rmSync(lock) : rest())
+  const hold = new GitHold({ queued, sync: rest, tell })
+  hold.take([change('a')])
+  rmSync(lock, { force: true })
+  await expect.poll(() => tell.mock.calls).toEqual([[[change('a'), change('b')]]])
+})
+
 test('locks one after the other hold changes for half a minute, and are waited for together', async () => {
   const { root, lock } = await locked()
   const tell = vi.fn()
@@ -251,11 +275,12 @@ test('locks one after the other hold changes for half a minute, and are waited f
     writeFileSync(lock, '')
     removeSoon()
   }
-  const hold = new GitHold({ queued: async () => void removeSoon(), sync, tell })
+  const hold = new GitHold({ queued: async () => {}, sync, tell })
   const change = (name: string): Change => ({
     ...{ type: 'modify', path: join(root, name), kind: 'file', mask: 0, source: 'inotify' },
   })
   hold.take([change('a')])
+  removeSoon()
   await expect.poll(() => tell.mock.calls).toEqual([[[change('a')]]])
   expect(syncs).toBe(3)
 
