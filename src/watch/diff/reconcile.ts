@@ -43,11 +43,11 @@ class Reconciliation {
   run(): Change[] {
     const refusals = this.#diff.snapshot.takeRefusals()
     // While a directory could not be read, a root in it reported itself.
-    for (const { match, isRead } of this.#all)
+    for (const { match, listing, isRead } of this.#all) {
       if (isRead && match?.isListed === false) this.#diff.editor.enter(match)
-    for (const { match, listing } of this.#all)
       if (match !== undefined && listing !== undefined)
         this.#diff.status.expect(match, listing, this.#diff.snapshot.startedAt)
+    }
     this.#comparison.run(refusals)
     this.#script.run(this.#comparison.moves, this.#comparison.gone)
     for (const found of this.#all) this.#cover(found)

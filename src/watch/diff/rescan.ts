@@ -49,7 +49,7 @@ export class Rescan {
   /** Takes in all below a root of which nothing is known yet, in pieces, as the walker finds it. */
   async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
     const { tree, rules, watchLimit } = this.#context
-    // What was scanned ahead has asked for the same watches.
+    // A scan ahead has asked for the same watches.
     watchLimit?.settle()
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy(top) : undefined

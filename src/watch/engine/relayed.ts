@@ -134,9 +134,10 @@ export class Relayed implements RelayListener {
       const { directory, name } = this.#find(root.top, names)
       events.note(directory, name)
       hinted.set(directory, (hinted.get(directory) ?? new Set()).add(name))
+      if (!isMoved && !events.isRecording) continue
+      // Hints that came while the directory was elsewhere led nowhere, and a poll under way leaves the directory out.
       const entry = tree.entriesOf(directory).get(name)
-      // Nobody has found what was hinted at while the directory was elsewhere, and a poll under way leaves the directory out.
-      if (entry instanceof Directory && (isMoved || events.isRecording)) whole.push(entry)
+      if (entry instanceof Directory) whole.push(entry)
     }
     if (hinted.size === 0) return
     const look = () => rescan.list(whole, hinted, Number.POSITIVE_INFINITY, 'poll').then(() => true)

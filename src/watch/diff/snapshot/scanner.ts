@@ -188,14 +188,12 @@ export class Scanner {
     if (names !== undefined) return { ...place, stat: true, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: isLook !== true, hash }
-    // A directory below a watched one may be polled for want of a watch.
-    const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
     const isAllowed = this.#context.watchLimit?.ask(isWatched ?? (requested?.wd ?? 0) > 0) ?? true
-    const stat = isKept || statAll === true || !isAllowed
+    // A directory, or one below, may be polled for want of a watch.
+    const isKept = !isAllowed || mount.usesPolling || mount.leftover.size > 0 || isLook === true
+    const stat = isKept || statAll === true
     const request = { ...place, recursive: isWhole, watch: mount.usesInotify && isAllowed, stat, hash }
-    return statAll && !isKept && isAllowed && since !== Number.POSITIVE_INFINITY
-      ? { ...request, since }
-      : request
+    return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
   }
 
   /** Returns how to get to a known directory: from its root, or from the link that leads there. */
