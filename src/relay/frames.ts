@@ -9,7 +9,7 @@ export const VERSION = 1
 
 /** Both ways, first. u16 version; then the client's token, or the relay's directory. */
 export const HELLO = 1
-/** From the relay. Paths below the directory, as bytes, with a NUL between two: something has changed there. A hint says no more, so that the receiver has to look. What is at a path that ends with a slash has moved there: all below may have changed, under a path of then. */
+/** From the relay. Paths below the directory, as bytes, with a NUL between two: something has changed there. A hint says no more, so that the receiver has to look. Below a path that ends with a slash, all may have changed: the directory is new there, or has moved there. */
 export const HINT = 2
 /** From the relay. Hints have been dropped. */
 export const GAP = 3

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
+import { CoalescedTask } from '../coalesced_task.ts'
 import type { Change } from '../watch/report/change.ts'
 import type { Watcher } from '../watch/watcher.ts'
 import {
@@ -24,15 +25,15 @@ const MOST_WAITING = 1024 * 1024
 /** ms that a client has for its HELLO. */
 const PATIENCE_MS = 5000
 
-/** Behind the path of an entry that has moved there. */
-const MOVED = Buffer.from('/')
-
 /** Tells clients at which paths of a directory something has changed. It tells nothing of contents, and opens nothing for a client. */
 export class RelayServer {
   readonly #watcher: Watcher<Buffer>
   readonly #directory: string
   readonly #token: string
   readonly #clients = new Set<Client>()
+  /** Directories that are new, or have moved. No event tells of what comes and goes in a new one before its watch, and a client may have seen that. */
+  readonly #arrived = new Set<string>()
+  readonly #settled = new CoalescedTask(() => this.#settle())
   #alive: NodeJS.Timeout | undefined
 
   /**
@@ -53,7 +54,7 @@ export class RelayServer {
 
   /** Serves a client until the client ends. Rejects if the client is refused, since it has sent what no client sends. */
   async serve(from: Readable, to: Writable): Promise<void> {
-    const client = new Client(to, this.#watcher)
+    const client = new Client(to, () => this.#settled.run())
     const reader = new FrameReader()
     let impatience: NodeJS.Timeout | undefined
     try {
@@ -90,7 +91,7 @@ export class RelayServer {
       this.#admit(body)
       this.#add(client)
       const greet = () => client.greet(this.#directory)
-      this.#watcher.ready.then(greet, greet)
+      this.#watcher.ready.then(() => this.#settled.run()).then(greet, greet)
     } else if (type === SYNC && body.length === 4 && isKnown) client.sync(body.readUInt32LE())
     else throw new Error(`a frame of the type ${type}, which no client sends`)
   }
@@ -125,40 +126,58 @@ export class RelayServer {
     const paths = new Set<string>()
     let hasGap = false
     for (const change of changes) {
-      if (!('mask' in change)) hasGap ||= change.type === 'lost' || change.type === 'restored'
-      else for (const path of pathsOf(change)) paths.add(path.toString('latin1', prefix))
+      if (!('mask' in change)) {
+        // No event has told of what came and went before. An overflow is followed by 'recovered'.
+        hasGap ||= change.type !== 'overflow'
+        continue
+      }
+      const hinted = pathsOf(change).map((path) => path.toString('latin1', prefix))
+      for (const path of hinted) paths.add(path)
+      if (bringsDirectory(change)) for (const path of hinted) this.#arrived.add(path)
     }
     const frames = hintFrames(paths)
     if (hasGap) frames.push(frame(GAP))
     for (const client of this.#clients) client.tell(frames)
+    // The watcher has been closed if this fails.
+    if (this.#arrived.size > 0) this.#settled.run().catch(() => {})
+  }
+
+  /** Resolves when all changes made before the call have been told, and all in the directories that came with them. */
+  async #settle(): Promise<void> {
+    const arrived = [...this.#arrived]
+    this.#arrived.clear()
+    await this.#watcher.sync()
+    const frames = hintFrames(arrived.map((path) => `${path}/`))
+    for (const client of this.#clients) client.tell(frames)
   }
 }
 
-function pathsOf(
-  change: Exclude<Change<Buffer>, { type: 'overflow' | 'recovered' | 'lost' | 'restored' }>,
-): Buffer[] {
-  if (change.type === 'rename') return [change.from, moved(change.path)]
-  return change.type === 'exchange' ? [moved(change.other), moved(change.path)] : [change.path]
+type Altered = Exclude<Change<Buffer>, { type: 'overflow' | 'recovered' | 'lost' | 'restored' }>
+
+function pathsOf(change: Altered): Buffer[] {
+  if (change.type === 'rename') return [change.from, change.path]
+  return change.type === 'exchange' ? [change.other, change.path] : [change.path]
 }
 
-/** Returns the path of an entry that has moved there. */
-function moved(path: Buffer): Buffer {
-  return Buffer.concat([path, MOVED])
+function bringsDirectory(change: Altered): boolean {
+  if (change.type === 'exchange') return change.kind === 'directory' || change.otherKind === 'directory'
+  return change.kind === 'directory' && (change.type === 'create' || change.type === 'rename')
 }
 
 /** One client of a {@link RelayServer}. */
 class Client {
   readonly #to: Writable
-  readonly #watcher: Watcher<Buffer>
+  readonly #settle: () => Promise<void>
   #isGreeted = false
   // True: hints have been dropped.
   #hasGap = false
   #isSyncing = false
   #asked: number | undefined
 
-  constructor(to: Writable, watcher: Watcher<Buffer>) {
+  /** @param settle resolves when all changes made before the call have been told */
+  constructor(to: Writable, settle: () => Promise<void>) {
     this.#to = to
-    this.#watcher = watcher
+    this.#settle = settle
     to.on('drain', () => this.#tellGap())
     // A client that has gone ends the loop that reads from it.
     to.on('error', () => {})
@@ -191,7 +210,7 @@ class Client {
     this.#isSyncing = true
     for (let number = this.#asked; number !== undefined; number = this.#asked) {
       this.#asked = undefined
-      const isTold = await this.#watcher.sync().then(
+      const isTold = await this.#settle().then(
         () => true,
         () => false,
       )

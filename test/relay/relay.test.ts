@@ -27,6 +27,9 @@ import {
 } from '../../src/relay/frames.ts'
 import type { RelayListener } from '../../src/relay/relay_client.ts'
 import { RelayServer } from '../../src/relay/relay_server.ts'
+import { linux } from '../../src/watch/linux.ts'
+import type { Change } from '../../src/watch/report/change.ts'
+import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 import { scratch } from '../support/scratch.ts'
 import { Replay, reality, story, watching } from '../watch/support.ts'
@@ -73,7 +76,7 @@ test('sync() waits for the host', async () => {
 })
 
 test('where the relay goes, polls tell, and an error says so once; where it is back, the relay does', async () => {
-  const { at, root, changes, relay, why, errors } = await relayed({}, 20)
+  const { at, root, changes, relay, why, errors } = await relayed({}, { interval: 20 })
   await relay.stop()
   await expect.poll(why).toMatch(/; its relay is not there$/)
   appendFileSync(at('d/f'), 'x')
@@ -289,7 +292,58 @@ test('sync() waits for what a hint has left in doubt', async () => {
   expect(story(await told(), root)).toEqual(['rename directory d a/f', 'delete directory a/f/e'])
 })
 
-test('the relay says of what has moved that all below may have changed', async () => {
+test('the relay says of a directory that is new, or has moved, that all below may have changed', async () => {
+  const { root, take } = await served()
+  renameSync(`${root}/d`, `${root}/e`)
+  mkdirSync(`${root}/new`)
+  const paths: string[] = []
+  const hints = () => {
+    for (const { type, body } of take()) if (type === HINT) paths.push(...hintedPaths(body))
+    return paths
+  }
+  await expect.poll(hints).toEqual(expect.arrayContaining(['d', 'e', 'new', 'e/', 'new/']))
+})
+
+test('what has gone from a new directory before the relay watches it is told', async () => {
+  let held: Promise<void> | undefined
+  let release = () => {}
+  const openWalker: WatchSystem['openWalker'] = () => {
+    const walker = linux.openWalker()
+    const walk = walker.walk.bind(walker)
+    walker.walk = async (...args) => {
+      await held
+      return await walk(...args)
+    }
+    return walker
+  }
+  const { root, at, watcher, told } = await relayed({}, { served: { openWalker } })
+  held = new Promise((resolve) => {
+    release = resolve
+  })
+  const seen = watcher.next({ path: at('new/gone') })
+  mkdirSync(at('new/gone'), { recursive: true })
+  await seen
+  rmSync(at('new/gone'), { recursive: true })
+  release()
+  expect(story(await told(), root)).toEqual([
+    'create directory new',
+    'create directory new/gone',
+    'delete directory new/gone',
+  ])
+})
+
+test.each(['lost', 'restored', 'recovered'] as const)(
+  "the relay's %s root has clients look at everything",
+  async (type) => {
+    const { root, watcher, take } = await served()
+    take()
+    watcher.emit('changes', [{ type, path: Buffer.from(root), source: 'rescan' } as Change<Buffer>])
+    expect(take().map(({ type }) => type)).toEqual([GAP])
+  },
+)
+
+/** Serves a client that has been greeted. `take` returns the frames that have come since. */
+async function served() {
   const root = scratch('/dev/shm')
   mkdirSync(`${root}/d`)
   const watcher = new Watcher<Buffer>(root, { recursive: true, encoding: 'buffer', settle: 0 })
@@ -297,16 +351,14 @@ test('the relay says of what has moved that all below may have changed', async (
   await watcher.ready
   const [from, to] = [new PassThrough(), new PassThrough()]
   void new RelayServer(watcher, root, '').serve(from, to)
+  onTestFinished(() => void from.end())
   from.write(hello(''))
   await once(to, 'readable')
-  renameSync(`${root}/d`, `${root}/e`)
   const reader = new FrameReader()
-  const paths: string[] = []
   const take = () => {
-    for (let chunk = to.read(); chunk !== null; chunk = to.read())
-      for (const { type, body } of reader.frames(chunk)) if (type === HINT) paths.push(...hintedPaths(body))
-    return paths
+    const frames: { type: number; body: Buffer }[] = []
+    for (let chunk = to.read(); chunk !== null; chunk = to.read()) frames.push(...reader.frames(chunk))
+    return frames
   }
-  await expect.poll(take).toEqual(['d', 'e/'])
-  from.end()
-})
+  return { root, watcher, take }
+}

@@ -4,7 +4,9 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { RelayServer } from '../../src/relay/relay_server.ts'
+import { linux } from '../../src/watch/linux.ts'
 import type { WatchOptions } from '../../src/watch/options.ts'
+import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 import { scratch } from '../support/scratch.ts'
 import { watching } from '../watch/support.ts'
@@ -27,11 +29,11 @@ export class TestRelay {
   }
 
   /** Serves a directory from now on, unless it does so already. */
-  async start(directory: string): Promise<void> {
+  async start(directory: string, system: Partial<WatchSystem> = {}): Promise<void> {
     if (this.#isServing) return
     this.#isServing = true
     const options = { recursive: true, encoding: 'buffer', settle: 0, backend: 'inotify' } as const
-    const watcher = new Watcher<Buffer>(directory, options)
+    const watcher = new Watcher<Buffer>(directory, options, { ...linux, ...system })
     await watcher.ready
     const relay = new RelayServer(watcher, directory, this.#token)
     const server = createServer((socket) => {
@@ -55,13 +57,16 @@ export class TestRelay {
 }
 
 /** A directory that is polled so seldom that no poll tells of anything by itself, and its relay. */
-export async function relayed(options: WatchOptions = {}, interval = 1_000_000) {
+export async function relayed(
+  options: WatchOptions = {},
+  { interval = 1_000_000, served }: { interval?: number; served?: Partial<WatchSystem> } = {},
+) {
   const root = scratch('/dev/shm')
   const at = (path: string) => join(root, path)
   mkdirSync(at('d/below'), { recursive: true })
   for (const name of ['d/f', 'd/g', 'd/below/f']) writeFileSync(at(name), 'text')
   const relay = new TestRelay()
-  await relay.start(root)
+  await relay.start(root, served)
   const given: WatchOptions = { recursive: true, backend: 'poll', interval, relay: relay.address, ...options }
   const watched = await watching(root, given)
   const errors: Error[] = []

@@ -125,8 +125,8 @@ export class Relayed implements RelayListener {
     const hinted: NamesOf = new Map()
     const whole: Directory[] = []
     for (const path of paths) {
-      const isMoved = path.endsWith('/')
-      const names = (isMoved ? path.slice(0, -1) : path).split('/')
+      const isWhole = path.endsWith('/')
+      const names = (isWhole ? path.slice(0, -1) : path).split('/')
       // A root that is not there is looked for by polls, and what is in it by the poll that finds it.
       if (root?.top === undefined) return
       if (path === '') return this.#fallBehind()
@@ -134,8 +134,8 @@ export class Relayed implements RelayListener {
       const { directory, name } = this.#find(root.top, names)
       events.note(directory, name)
       hinted.set(directory, (hinted.get(directory) ?? new Set()).add(name))
-      if (!isMoved && !events.isRecording) continue
-      // Hints that came while the directory was elsewhere led nowhere, and a poll under way leaves the directory out.
+      if (!isWhole && !events.isRecording) continue
+      // Hints that came while the directory was elsewhere led nowhere, and what was seen in a new one may have gone before its watch. A poll under way leaves the directory out.
       const entry = tree.entriesOf(directory).get(name)
       if (entry instanceof Directory) whole.push(entry)
     }
