@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 
 const FILES = 10_000
+/** Other processes may hold up some of them. */
+const RUNS = 3
 
 // Varied: how many lie in a directory, and what they are.
 test.each([
@@ -22,10 +24,12 @@ test.each([
     linkSync(join(directory, '0/0'), join(directory, 'again'))
     symlinkSync('0/0', join(directory, 'link'))
     const program = join(import.meta.dirname, 'many_files.mjs')
-    const { stdout, stderr } = spawnSync(process.execPath, [program, directory], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync(process.execPath, [program, directory, `${RUNS}`], {
+      encoding: 'utf8',
+    })
     expect(stderr).toBe('')
-    const { plain, took, changed } = JSON.parse(stdout)
-    expect(changed).toEqual(['0/0', 'again', 'link'])
-    expect(took).toBeLessThan(3 * plain + 500)
+    const runs: { plain: number; took: number; changed: string[] }[] = JSON.parse(stdout)
+    expect(runs.map(({ changed }) => changed)).toEqual(Array(RUNS).fill(['0/0', 'again', 'link']))
+    expect(Math.min(...runs.map(({ plain, took }) => took - 3 * plain)), stdout).toBeLessThan(500)
   },
 )
