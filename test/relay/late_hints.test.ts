@@ -8,7 +8,7 @@ import { randomFrom } from '../watch/support.ts'
 import { watchingTree } from '../watch/tree.ts'
 import { TRUSTED } from './support.ts'
 
-const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 300 })
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 120 })
 const POLLS = [
   { interval: 1_000_000 },
   { interval: 20 },
