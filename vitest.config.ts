@@ -76,12 +76,13 @@ const LATER = names(`
   integration/ docs/site examples/ faults/ fuzz/ pack/
   cli/completion cli/diagnose cli/enter cli/first_pass cli/in_place cli/inherited cli/inotifywait cli/listen cli/mirror_service cli/raw_silent
   cli/restart cli/watch_command cli/watch_recursive
+  drop_ins/hand_over
   inotify/guard inotify/hand_over
   mirror/model/known_rounds mirror/over_limit mirror/reached mirror/rotated mirror/scenarios mirror/stopped mirror/target_entries
   mirror/times native/packing native/walker_circumstances
   reload/hidden_processes reload/many_files reload/other_clocks reload/restless reload/silent
   run/both_sides run/programs run/relay
-  watch/engine/retry watch/identity/passing_numbers watch/poll/stat_only watch/poll/stopped watch/ref watch/saved/nested_roots
+  watch/engine/retry watch/gitignore/git_hold watch/identity/passing_numbers watch/poll/stat_only watch/poll/stopped watch/ref watch/saved/nested_roots
   watch/regressions/deep_trees watch/regressions/file_roots_together watch/regressions/followed_links/bytes watch/regressions/followed_links/swapped
   watch/regressions/followed_links/together watch/regressions/polled_moves watch/regressions/roots_in_any_order
 `)
