@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorStatus } from '../../src/cli/mirror/mirror_status.ts'
-import { Connections, mostConnections } from '../../src/cli/service/connections.ts'
+import { mostConnections } from '../../src/cli/service/connections.ts'
 import { listenAt, type Routes } from '../../src/cli/service/listen.ts'
 import { startService } from '../../src/cli/service/service.ts'
 import { limitsOf } from '../../src/reload/actions/open_files.ts'
@@ -159,9 +159,12 @@ test('of few descriptors most are kept for the work', () => {
 
 test('who is silent, slow, or does not read is let go of within seconds', async () => {
   // Spies on the server's end of each connection: a client that does not read does not see the close.
-  const add = vi.spyOn(Connections.prototype, 'add')
-  onTestFinished(() => add.mockRestore())
+  const servers = vi.spyOn(Server.prototype, 'setTimeout')
+  onTestFinished(() => servers.mockRestore())
   const { url } = await started()
+  const taken: Socket[] = []
+  const [server] = servers.mock.contexts as Server[]
+  server?.on('connection', (socket) => taken.push(socket))
   const kinds: Record<string, (socket: Socket) => void> = {
     'says nothing': () => {},
     'slow headers': trickle,
@@ -176,8 +179,8 @@ test('who is silent, slow, or does not read is let go of within seconds', async 
   const ends: Array<Promise<string>> = []
   for (const [kind, play] of Object.entries(kinds)) {
     play((await open(url)).resume())
-    await expect.poll(() => add.mock.calls.length, PATIENCE).toBe(ends.length + 1)
-    const socket = add.mock.calls.at(-1)?.[0] as Socket
+    await expect.poll(() => taken.length, PATIENCE).toBe(ends.length + 1)
+    const socket = taken.at(-1) as Socket
     ends.push(new Promise((resolve) => void socket.once('close', () => resolve(kind))))
   }
   expect(await Promise.all(ends)).toEqual(Object.keys(kinds))

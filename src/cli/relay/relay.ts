@@ -4,13 +4,14 @@ import { connect, createServer, type NetConnectOpts, type Server } from 'node:ne
 import { resolve } from 'node:path'
 import { aborted } from 'node:util'
 import { messageOf, printable } from '../../errors.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { relayAddress, relayToken } from '../../relay/address.ts'
 import { RelayServer } from '../../relay/relay_server.ts'
 import { limitsOf } from '../../reload/actions/open_files.ts'
 import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
-import { Connections, mostConnections } from '../service/connections.ts'
+import { limitConnections } from '../service/connections.ts'
 import { type Command, parse } from '../shared/command.ts'
 import { JSON_OPTION, option, passing, UsageError } from '../shared/option.ts'
 import { reportOnStderr, tell } from '../shared/output.ts'
@@ -49,10 +50,12 @@ Environment: INOTIFY_BRIDGE_RELAY_TOKEN, the same on both sides; INOTIFY_BRIDGE_
   ],
   printsLog: true,
   async run(args, signal) {
-    const { directory, listen } = readRelayArguments(args)
-    if (!statSync(directory).isDirectory())
-      throw new UsageError(`'${printable(directory)}' is no directory: name the one that clients watch`)
-    return await relay(resolve(directory), listen, signal)
+    const settings = readRelayArguments(args)
+    if (!statSync(settings.directory).isDirectory())
+      throw new UsageError(
+        `'${printable(settings.directory)}' is no directory: name the one that clients watch`,
+      )
+    return await relay({ ...settings, directory: resolve(settings.directory) }, signal)
   },
 }
 
@@ -60,27 +63,22 @@ export function readRelayArguments(args: readonly string[]) {
   const { values, words } = parse(args, OPTIONS)
   const [directory = '', ...others] = words
   if (directory === '' || others.length > 0) throw new UsageError('name one DIR')
-  const { listen } = values
-  if (listen === undefined) throw new UsageError('say by --listen where clients come')
-  const on = listen === STDIO ? undefined : relayAddress(listen, '--listen')
-  if (relayToken() === '' && on !== undefined && 'host' in on && !isLoopback(on.host ?? ''))
+  const { listen: address } = values
+  if (address === undefined) throw new UsageError('say by --listen where clients come')
+  const socket = address === STDIO ? undefined : relayAddress(address, '--listen')
+  if (relayToken() === '' && socket !== undefined && 'host' in socket && !isLoopback(socket.host ?? ''))
     throw new UsageError(
-      `${listen} is beyond loopback: set INOTIFY_BRIDGE_RELAY_TOKEN, here and for the clients`,
+      `${address} is beyond loopback: set INOTIFY_BRIDGE_RELAY_TOKEN, here and for the clients`,
     )
-  return { directory, listen: { text: listen, on } }
+  return { directory, address, socket }
 }
 
 /** Reasons to turn a client away that are told, each once. */
 const MOST_SAID = 20
 
-interface Listen {
-  /** As it was given. */
-  readonly text: string
-  /** undefined: {@link STDIO}. */
-  readonly on: NetConnectOpts | undefined
-}
+type RelayArguments = ReturnType<typeof readRelayArguments>
 
-async function relay(directory: string, { text, on }: Listen, signal: AbortSignal): Promise<number> {
+async function relay({ directory, address, socket }: RelayArguments, signal: AbortSignal): Promise<number> {
   provideEngine(openEngine)
   const options = { recursive: true, encoding: 'buffer', settle: 0, signal } as const
   await using watcher = watch(directory, options)
@@ -90,52 +88,48 @@ async function relay(directory: string, { text, on }: Listen, signal: AbortSigna
   const endProgress = reportProgress(progress)
   const relayed = new RelayServer(watcher, directory, relayToken())
   const watched = watcher.ready.finally(endProgress)
-  if (on === undefined) {
+  if (socket === undefined) {
     signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
     await Promise.all([watched, relayed.serve(process.stdin, process.stdout)])
     return 0
   }
-  const connections = new Connections(mostConnections(limitsOf('self').soft))
   const said = new Set<string>()
-  const server = createServer((socket) => {
-    connections.add(socket)
-    relayed.serve(socket, socket).catch((error) => {
+  const server = createServer((client) => {
+    relayed.serve(client, client).catch((error) => {
       const message = `a client was turned away: ${messageOf(error)}`
       // A client connects again and again, and may choose the numbers in the message.
       if (said.size < MOST_SAID && !said.has(message)) tell(message, 'warning')
       if (said.size < MOST_SAID) said.add(message)
     })
   })
+  const endConnections = limitConnections(server, limitsOf('self').soft)
   try {
-    await listen(server, on, text)
+    await listen(server, socket, address)
     // A connection that could not be taken (EMFILE); others are.
     server.on('error', (error) => tell(error))
     const ended = aborted(signal, server)
     await watched
-    reportOnStderr('listening', { address: text, path: directory }, `listening on ${text}, for ${directory}`)
+    reportOnStderr('listening', { address, path: directory }, `listening on ${address}, for ${directory}`)
     await ended
     return 0
   } finally {
     server.close()
-    connections.end()
+    endConnections()
   }
 }
 
-async function listen(server: Server, on: NetConnectOpts, text: string): Promise<void> {
+async function listen(server: Server, socket: NetConnectOpts, address: string): Promise<void> {
+  const begin = () => once(server.listen(socket), 'listening')
   try {
-    try {
-      await once(server.listen(on), 'listening')
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== 'EADDRINUSE' || !('path' in on) || !(await isLeft(on.path))) throw error
-      rmSync(on.path)
-      await once(server.listen(on), 'listening')
-    }
+    await begin().catch(async (error) => {
+      if (codeOf(error) !== 'EADDRINUSE' || !('path' in socket) || !(await isLeft(socket.path))) throw error
+      rmSync(socket.path)
+      await begin()
+    })
   } catch (cause) {
-    throw new Error(
-      `--listen ${printable(text)}: ${messageOf(cause)}; name an address of this host that is free`,
-      { cause },
-    )
+    const why = messageOf(cause)
+    const remedy = 'name an address of this host that is free'
+    throw new Error(`--listen ${printable(address)}: ${why}; ${remedy}`, { cause })
   }
 }
 
@@ -147,7 +141,7 @@ async function isLeft(path: string): Promise<boolean> {
     await once(socket, 'connect')
     return false
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+    return codeOf(error) === 'ECONNREFUSED'
   } finally {
     socket.destroy()
   }

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 
 /** Callers that probe and scrape are few; more than so many is somebody who holds them. */
 const MOST = 64
@@ -14,32 +14,27 @@ export function mostConnections(soft: number): number {
 }
 
 /**
- * The connections of a server that are open. Where there is one too many the oldest gives way, of the address that has the most: who opens
- * many ends his own, and a probe that comes meanwhile, and from elsewhere, is answered.
+ * Keeps the open connections of a server few. Where there is one too many the oldest gives way, of the address that has the most: who opens
+ * many ends his own, and a probe that comes meanwhile, and from elsewhere, is answered. Returns what ends all of them.
+ *
+ * @param soft as of {@link mostConnections}
  */
-export class Connections {
-  readonly #most: number
-  /** The oldest first, each with its address; '' if it had gone already. */
-  readonly #open = new Map<Socket, string>()
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Ends all of them. */
-  end(): void {
-    for (const socket of this.#open.keys()) socket.destroy()
-  }
-
-  add(socket: Socket): void {
-    this.#open.set(socket, socket.remoteAddress ?? '')
-    socket.once('close', () => this.#open.delete(socket))
-    if (this.#open.size <= this.#most) return
+export function limitConnections(server: Server, soft: number): () => void {
+  const most = mostConnections(soft)
+  // The oldest first, each with its address; '' if it had gone already.
+  const open = new Map<Socket, string>()
+  server.on('connection', (socket) => {
+    open.set(socket, socket.remoteAddress ?? '')
+    socket.once('close', () => open.delete(socket))
+    if (open.size <= most) return
     const counts = new Map<string, number>()
-    for (const address of this.#open.values()) counts.set(address, (counts.get(address) ?? 0) + 1)
+    for (const address of open.values()) counts.set(address, (counts.get(address) ?? 0) + 1)
     const of = (address: string) => counts.get(address) ?? 0
-    const [[oldest]] = [...this.#open].sort(([, a], [, b]) => of(b) - of(a)) as [[Socket, string]]
-    this.#open.delete(oldest)
+    const [[oldest]] = [...open].sort(([, a], [, b]) => of(b) - of(a)) as [[Socket, string]]
+    open.delete(oldest)
     oldest.destroy()
+  })
+  return () => {
+    for (const socket of open.keys()) socket.destroy()
   }
 }

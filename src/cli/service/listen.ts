@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { messageOf, printable } from '../../errors.ts'
-import { option, UsageError } from '../shared/option.ts'
-import { Connections, mostConnections } from './connections.ts'
+import { option, wrongValue } from '../shared/option.ts'
+import { limitConnections } from './connections.ts'
 
 export const LISTEN_OPTION = option(
   '[HOST:]PORT',
@@ -24,7 +24,7 @@ function listenAddress(value: string, name: string) {
   const port = Number(digits)
   if (digits === undefined || port > 65535) {
     const forms = 'PORT, HOST:PORT or [IPV6]:PORT with a port of at most 65535 (0: any that is free)'
-    throw new UsageError(`${name} takes ${forms}; got '${printable(value)}'`)
+    throw wrongValue(name, forms, value)
   }
   return { host: bracketed ?? plain, port }
 }
@@ -51,8 +51,7 @@ export async function listenAt(
   const options = { ...timeouts, connectionsCheckingInterval: 1000 }
   const server = createServer(options, (request, response) => answer(routes, request, response))
   server.setTimeout(PATIENCE)
-  const connections = new Connections(mostConnections(limitsOf('self').soft))
-  server.on('connection', (socket: Socket) => connections.add(socket))
+  const endConnections = limitConnections(server, limitsOf('self').soft)
   try {
     server.listen({ port, host })
     await once(server, 'listening')
@@ -69,7 +68,7 @@ export async function listenAt(
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       // A scraper keeps its connection open.
-      server.closeAllConnections()
+      endConnections()
       await closed
     },
   }
