@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, readFileSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { findEnter } from '../../addon.ts'
 import { describeErrno, messageOf, printable } from '../../errors.ts'
 import { O_PATH } from '../../mounts/syscalls/syscall_thread.ts'
 import { withUsualLimit } from '../../reload/actions/open_files.ts'
-import { CommandError, type Ending, endOf } from '../shared/ending.ts'
+import { CommandError, endOf } from '../shared/ending.ts'
 import { whyForbidden } from './namespace_policy.ts'
 
 /** The command to run, and the directory to cover. */
@@ -22,91 +22,72 @@ export interface EnterRequest {
   readonly command: readonly [string, ...string[]]
 }
 
-/** A process that enters a mount namespace of its own, mounts an empty tmpfs over a directory, and waits to become a command. */
-export class Entrant implements AsyncDisposable {
-  readonly child: ChildProcess
-  /** The end of the process, or of the command that it has become. */
-  readonly ended: Promise<Ending>
-  readonly #request: EnterRequest
-  readonly #socket: Duplex
-  readonly #lines: AsyncIterator<string>
-  #root: FileHandle | undefined
-
-  private constructor(child: ChildProcess, request: EnterRequest) {
-    this.child = child
-    this.ended = endOf(child)
-    this.#request = request
-    this.#socket = child.stdio[3] as Duplex
-    const lines = createInterface({ input: this.#socket })
-    this.#lines = lines[Symbol.asyncIterator]()
-    // A write to a process that has ended fails: its exit status tells more.
-    this.#socket.on('error', () => lines.close())
-  }
-
-  static async start(request: EnterRequest): Promise<Entrant> {
-    const { directory, size, workingDirectory, command } = request
-    const program = findEnter()
-    // Relative to the mounted directory, as the absolute path may lead elsewhere by then.
-    const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
-    const child = withUsualLimit(() =>
-      spawn(program, [directory, String(size), within, ...command], {
-        // The last is a socket (unix(7)): each side notices the other's end.
-        stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-      }),
-    )
-    try {
-      await once(child, 'spawn')
-    } catch (cause) {
-      const why = messageOf(cause)
-      const hint = 'its mode must allow it (chmod +x), and its mount must not be noexec'
-      throw new Error(`'${printable(program)}' cannot be run: ${why} (${hint})`, { cause })
-    }
-    return new Entrant(child, request)
-  }
-
-  get hasEnded(): boolean {
-    return this.child.exitCode !== null || this.child.signalCode !== null
-  }
-
-  /**
-   * Resolves with the path of the tmpfs for this process when it is mounted; the path ends with this object. undefined: the process
-   * was ended before. Rejects with one line that says what the kernel or a policy forbids.
-   */
-  async covered(): Promise<string | undefined> {
-    let [word, ...rest] = await this.#answer()
-    if (word === 'map') {
-      const { pid = 0 } = this.child
-      const mapped = Number(mapAll(pid, 'uid_map')) | (Number(mapAll(pid, 'gid_map')) << 1)
-      this.#socket.write(Uint8Array.of(mapped))
-      ;[word, ...rest] = await this.#answer()
-    }
-    if (word === undefined) return undefined
-    if (word !== 'ready') throw failure(this.#request, rest)
-    // Opens the descriptor's link in /proc, which leads to this very mount: a path would be looked up in our own tree.
-    this.#root = await open(`/proc/${this.child.pid}/fd/${rest[0]}`, O_PATH | constants.O_DIRECTORY)
-    return `/proc/self/fd/${this.#root.fd}`
-  }
-
-  /** Starts the command; resolves when it runs or has been ended, or rejects with a {@link CommandError}. */
-  async go(): Promise<void> {
-    this.#socket.write('\n')
-    // On success no line comes: execve(2) closes the other end.
-    const [word, ...rest] = await this.#answer()
-    if (word !== undefined) throw failure(this.#request, rest)
-  }
-
-  /** Ends the process if it has not become the command, and waits for its end. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#socket.destroy()
-    await this.ended
-    await this.#root?.close()
-  }
-
+/**
+ * Starts a process that enters a mount namespace of its own, mounts an empty tmpfs over a directory, and waits to become a command. At disposal it is ended if
+ * it has not become the command, and its end is waited for.
+ */
+export async function enter(request: EnterRequest) {
+  const { directory, size, workingDirectory, command } = request
+  const program = findEnter()
+  // Relative to the mounted directory, as the absolute path may lead elsewhere by then.
+  const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
+  const child = withUsualLimit(() =>
+    spawn(program, [directory, String(size), within, ...command], {
+      // The last is a socket (unix(7)): each side notices the other's end.
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    }),
+  )
+  await once(child, 'spawn').catch((cause) => {
+    const hint = 'its mode must allow it (chmod +x), and its mount must not be noexec'
+    throw new Error(`'${printable(program)}' cannot be run: ${messageOf(cause)} (${hint})`, { cause })
+  })
+  const ended = endOf(child)
+  const socket = child.stdio[3] as Duplex
+  const input = createInterface({ input: socket })
+  const lines = input[Symbol.asyncIterator]()
+  // A write to a process that has ended fails: its exit status tells more.
+  socket.on('error', () => input.close())
   /** Returns the words of the process's next line; none at the end. */
-  async #answer(): Promise<string[]> {
+  const answer = async (): Promise<string[]> => {
     // Rejects as the socket fails when the process has ended: its exit status tells more.
-    const { value } = await this.#lines.next().catch(() => ({ value: undefined }))
+    const { value } = await lines.next().catch(() => ({ value: undefined }))
     return value?.split(' ') ?? []
+  }
+  let root: FileHandle | undefined
+  return {
+    child,
+    /** The end of the process, or of the command that it has become. */
+    ended,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    /**
+     * Resolves with the path of the tmpfs for this process when it is mounted; the path ends with this object. undefined: the process
+     * was ended before. Rejects with one line that says what the kernel or a policy forbids.
+     */
+    async covered(): Promise<string | undefined> {
+      let [word, ...rest] = await answer()
+      if (word === 'map') {
+        const { pid = 0 } = child
+        socket.write(Uint8Array.of(Number(mapAll(pid, 'uid_map')) | (Number(mapAll(pid, 'gid_map')) << 1)))
+        ;[word, ...rest] = await answer()
+      }
+      if (word === undefined) return undefined
+      if (word !== 'ready') throw failure(request, rest)
+      // Opens the descriptor's link in /proc, which leads to this very mount: a path would be looked up in our own tree.
+      root = await open(`/proc/${child.pid}/fd/${rest[0]}`, O_PATH | constants.O_DIRECTORY)
+      return `/proc/self/fd/${root.fd}`
+    },
+    /** Starts the command; resolves when it runs or has been ended, or rejects with a {@link CommandError}. */
+    async go(): Promise<void> {
+      socket.write('\n')
+      // On success no line comes: execve(2) closes the other end.
+      const [word, ...rest] = await answer()
+      if (word !== undefined) throw failure(request, rest)
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      socket.destroy()
+      await ended
+      await root?.close()
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import { startService } from '../service/service.ts'
 import type { Ending } from '../shared/ending.ts'
 import { reportOnStderr } from '../shared/output.ts'
 import { passSignals } from '../shared/pass_signals.ts'
-import { Entrant } from './enter.ts'
+import { enter } from './enter.ts'
 
 /**
  * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
@@ -26,7 +26,7 @@ export async function runInPlace(
   const size = sizeFor(settings.options.limits)
   const here = process.cwd()
   const workingDirectory = `${here}/`.startsWith(`${directory}/`) ? here : ''
-  await using entrant = await Entrant.start({ directory, size, workingDirectory, command })
+  await using entrant = await enter({ directory, size, workingDirectory, command })
   using _ = passSignals(entrant.child)
   const target = await entrant.covered()
   // A signal that was passed on may have ended the process before it became the command.
@@ -35,7 +35,7 @@ export async function runInPlace(
   if (mirrored === undefined) return await entrant.ended
   try {
     await completed(mirrored, entrant.ended)
-    if (entrant.hasEnded) return await entrant.ended
+    if (entrant.hasEnded()) return await entrant.ended
     const asKnown = (text: string) => text.replaceAll(target, directory)
     status.follow(mirrored)
     const { unready } = status
