@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ReadyFile } from '../../src/cli/service/ready_file.ts'
+import { keepReadyFile } from '../../src/cli/service/ready_file.ts'
 import { type Status, startService } from '../../src/cli/service/service.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -14,7 +14,7 @@ class Said implements Status {
 
 test('one that another has laid does not stay while the command is not ready', () => {
   const ready = join(scratch(), 'ready')
-  using file = new ReadyFile(ready, () => false)
+  using file = keepReadyFile(ready, () => false)
   for (let n = 0; n < 3; n++) {
     writeFileSync(ready, 'forged')
     file.check()
@@ -56,7 +56,7 @@ test.skipIf(process.geteuid?.() !== 0)(
     for (const name of theirs) writeFileSync(join(directory, name), '')
     process.seteuid?.(65534)
     try {
-      using _ = new ReadyFile(join(directory, 'ready'), () => true)
+      using _ = keepReadyFile(join(directory, 'ready'), () => true)
       expect(readdirSync(directory).sort()).toEqual([...theirs, 'ready'].sort())
     } finally {
       process.seteuid?.(0)

@@ -1,7 +1,7 @@
 import { fieldsOf, type Report, tell } from '../shared/output.ts'
 import { type ListenAddress, listenAt, type Routes } from './listen.ts'
 import { type Metrics, metricsText } from './metrics.ts'
-import { ReadyFile } from './ready_file.ts'
+import { keepReadyFile } from './ready_file.ts'
 
 /** The state of a command, from before it begins until after it has ended, for probes and metrics. */
 export interface Status {
@@ -22,8 +22,8 @@ export async function startService(
   status: Status,
   report: Report,
 ): Promise<AsyncDisposable> {
-  const isReady = () => status.unready === undefined
-  const file = readyFile === undefined ? undefined : new ReadyFile(readyFile, isReady)
+  const file =
+    readyFile === undefined ? undefined : keepReadyFile(readyFile, () => status.unready === undefined)
   status.onTold = () => file?.check()
   const routes: Routes = new Map([
     // An answer is all: a restart helps only a stuck process. Failures are retried anyhow; /readyz tells of them.
@@ -32,19 +32,13 @@ export async function startService(
     ['/metrics', () => [200, metricsText(command, status.metrics())]],
   ])
   const said = new Set<string>()
-  const listening =
-    listen &&
-    listenAt(listen, routes, (error) => {
-      const message = `--listen: a connection could not be taken: ${error.message}`
-      // Once: a client that connects again and again would fill the log.
-      if (!said.has(message)) tell(message, 'error', fieldsOf(error))
-      said.add(message)
-    })
-  // The file goes if there is nothing to listen on.
-  const listener = await listening?.catch((error) => {
-    file?.[Symbol.dispose]()
-    throw error
-  })
+  const onError = (error: Error) => {
+    const message = `--listen: a connection could not be taken: ${error.message}`
+    // Once: a client that connects again and again would fill the log.
+    if (!said.has(message)) tell(message, 'error', fieldsOf(error))
+    said.add(message)
+  }
+  const listener = listen && (await listenAt(listen, routes, onError))
   if (listener !== undefined) report('listening', { url: listener.url }, `listening on ${listener.url}`)
   return {
     async [Symbol.asyncDispose]() {
