@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/shared/option.ts'
 import { type Patterns, pathFilter, pattern } from '../../src/cli/watch/path_filter.ts'
-import { GivenPaths } from '../../src/cli/watch/watched_paths.ts'
+import { givenPaths } from '../../src/cli/watch/watched_paths.ts'
 import type { Kind } from '../../src/watch/report/change.ts'
 
 describe('paths begin as they were given', () => {
-  const given = new GivenPaths(['d', './e//', '/', 'd/deep', 'file', '.'])
+  const given = givenPaths(['d', './e//', '/', 'd/deep', 'file', '.'])
   test.each<[path: string, kind: Kind, watched: string, name: string]>([
     ['d/f', 'file', 'd/', 'f'],
     ['d/sub/g', 'file', 'd/sub/', 'g'],
@@ -23,7 +23,7 @@ describe('paths begin as they were given', () => {
   })
 
   test('a directory of which nothing above is watched is itself', () => {
-    expect(new GivenPaths(['d']).place(resolve('d'), 'directory')).toEqual({ watched: 'd/', name: '' })
+    expect(givenPaths(['d']).place(resolve('d'), 'directory')).toEqual({ watched: 'd/', name: '' })
   })
 
   test('a root is what was given for it', () => {

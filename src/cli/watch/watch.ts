@@ -28,7 +28,7 @@ import { pathFilter, pattern } from './path_filter.ts'
 import { watchSupervised } from './supervised.ts'
 import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
-import { GivenPaths, pathsIn } from './watched_paths.ts'
+import { givenPaths, pathsIn } from './watched_paths.ts'
 
 /** The rule of the options of watch() and inotifywait: --raw must not overlook them in silence. */
 const BY_CHANGES = { without: { raw: "which prints the kernel's own events" } }
@@ -133,10 +133,10 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_REL
   async run(args, signal) {
     const { values, paths, command } = readWords(args)
     for (const file of values.fromfile ?? []) paths.push(...(await pathsIn(file, signal)))
-    const { monitor = false, quiet = [], raw, timeout = 0, json, format = PLAIN, timefmt } = values
+    const { monitor = false, quiet = [], raw, timeout = 0, format = PLAIN, timefmt } = values
     const goesOn = monitor || command !== undefined
     const wanted = { mask: maskOf(values), monitor: goesOn, quiet: quiet.length, timeout }
-    const row = json ? undefined : rowFormat(format, timefmt, values['no-newline'] !== true)
+    const row = rowFormat(format, timefmt, values['no-newline'] !== true)
     const options: WatchOptions = {
       ...pick(values, 'backend', 'interval', 'recursive', 'initial', 'only', 'gitignore', 'relay'),
       ...(values.follow && { followSymlinks: true }),
@@ -150,7 +150,7 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL, INOTIFY_BRIDGE_REL
     if (values.relay !== undefined && values.backend === 'inotify')
       throw new UsageError('--relay does not go with --backend inotify, which polls nothing')
     if (raw) return (await watchSupervised(args, paths, options)) ?? watchRaw({ ...wanted, paths }, signal)
-    const given = new GivenPaths(paths)
+    const given = givenPaths(paths)
     const filter = pathFilter(values, (path, kind) => given.shown(path, kind))
     if (filter.ignores) options.ignore = filter.ignores
     return watchChanges({ ...wanted, paths, options, given, filter, format: row, command }, signal)

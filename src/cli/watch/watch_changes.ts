@@ -7,7 +7,7 @@ import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
 import { deadline } from '../shared/deadline.ts'
-import { jsonLine, print, tell } from '../shared/output.ts'
+import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
 import { eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
 import type { EventRow } from './event_format.ts'
@@ -21,8 +21,8 @@ export interface ChangesRequest extends Wanted {
   readonly options: WatchOptions
   readonly given: GivenPaths
   readonly filter: PathFilter
-  /** Prints an event; undefined: --json. */
-  readonly format: ((row: EventRow) => string) | undefined
+  /** Prints an event, without --json. */
+  readonly format: (row: EventRow) => string
   /** The command that is begun anew upon changes, in place of their print. */
   readonly command: { readonly argv: Argv; readonly delay: number } | undefined
 }
@@ -34,7 +34,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   // Loaded here: it needs much that other watches do not.
   const keeper = command && (await import('./kept_command.ts'))
   await using watcher = watch(request.paths, { ...request.options, signal })
-  await using kept = keeper && new keeper.KeptCommand(command.argv, command.delay, watcher)
+  await using kept = command && keeper?.keepCommand(command, watcher)
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
   const tellOnce = (error: unknown) => {
@@ -45,10 +45,10 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   const wait = deadline(timeout, 'change', () => void watcher.close())
   const endProgress =
     quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
-  let isReady = false
-  let failure: unknown
+  let [isReady, hasFailed] = [false, false]
   const fail = (error: unknown) => {
-    failure = error
+    hasFailed = true
+    tellOnce(error)
     void watcher.close()
   }
   const onReady = () => {
@@ -79,15 +79,12 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
       if (isReady) wait.restart()
     }
   } catch (error) {
-    tellOnce(error)
-    return 1
+    fail(error)
   } finally {
     endProgress()
     wait.stop()
   }
-  if (failure === undefined) return wait.end()
-  tellOnce(failure)
-  return 1
+  return hasFailed ? 1 : wait.end()
 }
 
 /** Returns what chooses the changes that were asked for, and makes lines of them one by one: a batch may have hundreds of thousands. */
@@ -101,7 +98,7 @@ function printerOf({ filter, format, given, mask }: ChangesRequest) {
       isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0),
     *lines(changes: readonly Change[]): Iterable<string> {
       for (const change of changes) {
-        if (format === undefined) yield jsonLine(change)
+        if (printsObjects()) yield jsonLine(change)
         else if (isAboutRoot(change))
           yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
         else

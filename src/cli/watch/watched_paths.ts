@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { InotifyError } from '../../errors.ts'
@@ -20,36 +20,36 @@ export async function pathsIn(file: string, signal: AbortSignal): Promise<string
 }
 
 /** Turns the absolute paths of changes into the paths that the command line began with. */
-export class GivenPaths {
-  readonly #given = new Map<string, string>()
+export type GivenPaths = ReturnType<typeof givenPaths>
 
-  constructor(paths: readonly string[]) {
-    for (const path of paths) if (!this.#given.has(resolve(path))) this.#given.set(resolve(path), path)
+export function givenPaths(paths: readonly string[]) {
+  // The first of those that lead to one place.
+  const known = new Map(paths.toReversed().map((path) => [resolve(path), path]))
+
+  /** Shortens a path by the innermost watched directory above it. */
+  const below = (path: string): string | undefined => {
+    for (let above = path; above !== '/'; ) {
+      above = dirname(above)
+      const given = known.get(above)
+      if (given !== undefined) return withSlash(given) + path.slice(withSlash(above).length)
+    }
+    return undefined
   }
-
   /** Returns the place of a path, which begins as on the command line; without a kind the path is a root. */
-  place(path: string, kind?: Kind): Pick<EventRow, 'watched' | 'name'> {
-    const given = this.#given.get(path)
+  const place = (path: string, kind?: Kind): Pick<EventRow, 'watched' | 'name'> => {
+    const given = known.get(path)
     if (given !== undefined && kind !== 'directory') return { watched: given, name: '' }
-    const shown = this.#below(path) ?? (given === undefined ? path : withSlash(given))
+    const shown = below(path) ?? (given === undefined ? path : withSlash(given))
     const end = shown.lastIndexOf('/') + 1
     return { watched: shown.slice(0, end), name: shown.slice(end) }
   }
-
-  /** Returns the place as one path. */
-  shown(path: string, kind: Kind): string {
-    const { watched, name } = this.place(path, kind)
-    return watched + name
-  }
-
-  /** Shortens a path by the innermost watched directory above it. */
-  #below(path: string): string | undefined {
-    for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
-      const given = this.#given.get(path.slice(0, end) || '/')
-      if (given !== undefined) return withSlash(given) + path.slice(end + 1)
-      if (end === 0) break
-    }
-    return undefined
+  return {
+    place,
+    /** Returns the place as one path. */
+    shown(path: string, kind: Kind): string {
+      const { watched, name } = place(path, kind)
+      return watched + name
+    },
   }
 }
 
