@@ -4,9 +4,9 @@ import { checkRename } from '../../mounts/diagnosis/rename_check.ts'
 import { type Command, parse, requirePaths } from '../shared/command.ts'
 import { flag } from '../shared/option.ts'
 import { jsonLine, printsObjects, printText, tell } from '../shared/output.ts'
-import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
+import { diagnosisPage, movePage, unansweredPage } from './diagnosis_text.ts'
 import { examine, probe } from './examiner.ts'
-import { paperOf } from './page.ts'
+import { linesOf, type Page, paperOf } from './page.ts'
 
 const OPTIONS = {
   probe: flag(
@@ -41,9 +41,9 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     requirePaths(paths)
     const paper = paperOf(process.stdout)
     let between = ''
-    const show = (found: object, lines: string[]) => {
+    const show = (found: object, page: Page) => {
       // All text from outside is escaped in the lines; the colours are ours.
-      printText(printsObjects() ? jsonLine(found) : `${between}${lines.join('\n')}\n`)
+      printText(printsObjects() ? jsonLine(found) : `${between}${linesOf(page, paper).join('\n')}\n`)
       between = '\n'
     }
     const found: Examination[] = []
@@ -54,12 +54,12 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
         found.push(answer.examination)
         const probed = values.probe ? await probe(answer.examination) : undefined
         const fields = { ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) }
-        show(fields, diagnosisLines(answer.examination, probed, paper))
+        show(fields, diagnosisPage(answer.examination, probed))
       } else {
         const { unanswered, message, fields = { path } } = answer
         if (unanswered !== undefined) {
           const { code, hint, mount } = unanswered
-          show({ path, error: { code, hint }, mount }, unansweredLines(unanswered, paper))
+          show({ path, error: { code, hint }, mount }, unansweredPage(unanswered))
         }
         tell(message, 'error', fields)
       }
@@ -67,7 +67,7 @@ Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined) {
       const move = checkRename({ ...a, path: a.diagnosis.path }, { ...b, path: b.diagnosis.path })
-      show(move, moveLines(move, paper))
+      show(move, movePage(move))
     }
     const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
     return isBad || found.length < paths.length ? 1 : 0

@@ -4,70 +4,52 @@ import type { Probe } from '../../mounts/diagnosis/probe.ts'
 import type { RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import type { Mount } from '../../mounts/mountinfo.ts'
 import type { Unanswered } from './examiner.ts'
-import { headline, type Paper, row } from './page.ts'
+import type { Page, Row } from './page.ts'
 
 /** The number of watch holders that are named. */
 const NAMED = 3
 
-/** Returns the lines of an examination: the verdict, then its grounds, then what to do. */
-export function diagnosisLines(found: Examination, probe: Probe | undefined, paper: Paper): string[] {
+/** Returns the page of an examination: the verdict, then its grounds, then what to do. */
+export function diagnosisPage(found: Examination, probe: Probe | undefined): Page {
   const { diagnosis, verdict, route, environments, holders } = found
   const { path, realPath, mount, local, remote, pinned, backend, reasons, advice, limits } = diagnosis
-  const rows: Array<[string, string]> = []
-  if (realPath !== path) rows.push(['leads to', realPath])
-  for (const link of route.links) {
-    rows.push([
-      'link',
-      `${link.path} -> ${link.to}, on ${link.mount.type} at ${link.mount.point || '(not in this mount table)'}`,
-    ])
-  }
-  rows.push(['mount', describe(mount)])
-  rows.push(['local', LOCAL[local]])
-  rows.push(['remote', REMOTE[remote]])
-  if (pinned !== 'no') rows.push(['pinned', PINNED[pinned]])
-  if (probe !== undefined) rows.push(['probe', `${probe.result}: ${probe.why}`])
-  rows.push(['backend', `${backend}, if watch() is left to choose`])
-  rows.push([
+  const facts: Row[] = []
+  if (realPath !== path) facts.push(['leads to', realPath])
+  for (const { path: link, to, mount: on } of route.links)
+    facts.push(['link', `${link} -> ${to}, on ${placeOf(on)}`])
+  facts.push(['mount', describe(mount)], ['local', LOCAL[local]], ['remote', REMOTE[remote]])
+  if (pinned !== 'no') facts.push(['pinned', PINNED[pinned]])
+  if (probe !== undefined) facts.push(['probe', `${probe.result}: ${probe.why}`])
+  facts.push(['backend', `${backend}, if watch() is left to choose`])
+  facts.push([
     'limits',
     `${limits.watchesInUse} of ${limits.maxUserWatches} watches${ofNamespace(limits.watchesLimitedBy)}, ` +
       `${limits.instancesInUse} of ${limits.maxUserInstances} instances${ofNamespace(limits.instancesLimitedBy)} ` +
       `in use by this user, as far as can be seen; a queue takes ${limits.maxQueuedEvents} events`,
   ])
-  if (holders.length > 0) rows.push(['held by', holders.slice(0, NAMED).map(held).join('; ')])
-  for (const { name, how } of environments) rows.push(['here', `${name}: ${how}`])
-  return [
-    ...headline(`${path}: ${verdict.text}`, verdict.level, paper),
-    '',
-    ...rows.flatMap(([label, text]) => row(label, text, paper)),
-    '',
-    ...reasons.flatMap((text) => row('why', text, paper)),
-    ...todo(advice, paper),
-  ]
+  if (holders.length > 0) facts.push(['held by', holders.slice(0, NAMED).map(held).join('; ')])
+  for (const { name, how } of environments) facts.push(['here', `${name}: ${how}`])
+  const groups = [facts, labelled('why', reasons), labelled('advice', advice)]
+  return { verdict: `${path}: ${verdict.text}`, level: verdict.level, groups }
 }
 
-/** Returns the lines about a move between two paths. */
-export function moveLines({ outcome, verdict, why, advice }: RenameCheck, paper: Paper): string[] {
-  return [
-    ...headline(verdict, outcome === 'rename' ? 'good' : 'bad', paper),
-    '',
-    ...row('why', why, paper),
-    ...todo(advice, paper),
-  ]
+/** Returns the page about a move between two paths. */
+export function movePage({ outcome, verdict, why, advice }: RenameCheck): Page {
+  const groups = [labelled('why', [why]), labelled('advice', advice)]
+  return { verdict, level: outcome === 'rename' ? 'good' : 'bad', groups }
 }
 
-/** Returns the lines about a mount that does not answer: the facts of the mount table. */
-export function unansweredLines({ path, hint, mount }: Unanswered, paper: Paper): string[] {
-  return [
-    ...headline(
-      `${path}: the mount at ${mount?.point ?? '(unknown)'} (${mount?.type ?? 'unknown'}) does not answer.`,
-      'bad',
-      paper,
-    ),
-    '',
-    ...(mount === undefined ? [] : row('mount', `${describe(mount)}, by the mount table`, paper)),
-    ...row('why', `${hint}.`, paper),
-    ...row('advice', 'See whether its server runs and can be reached, then ask again.', paper),
-  ]
+/** Returns the page about a mount that does not answer: the facts of the mount table. */
+export function unansweredPage({ path, hint, mount }: Unanswered): Page {
+  const { point = '(unknown)', type = 'unknown' } = mount ?? {}
+  const facts: Row[] = mount === undefined ? [] : [['mount', `${describe(mount)}, by the mount table`]]
+  facts.push(['why', `${hint}.`])
+  facts.push(['advice', 'See whether its server runs and can be reached, then ask again.'])
+  return {
+    verdict: `${path}: the mount at ${point} (${type}) does not answer.`,
+    level: 'bad',
+    groups: [facts],
+  }
 }
 
 const LOCAL = {
@@ -87,10 +69,15 @@ const PINNED = {
   stale: 'stale: what is mounted here has been replaced or deleted at its source',
 } as const
 
-function describe({ type, point, source, root, options }: Mount): string {
+function describe(mount: Mount): string {
+  const { source, root, options } = mount
   const of = root === '/' || root === '' ? '' : `, of which ${root} is mounted`
   const readOnly = options.includes('ro') ? ', read-only' : ''
-  return `${type} at ${point || '(not in this mount table)'} from ${source || 'none'}${of}${readOnly}`
+  return `${placeOf(mount)} from ${source || 'none'}${of}${readOnly}`
+}
+
+function placeOf({ type, point }: Pick<Mount, 'type' | 'point'>): string {
+  return `${type} at ${point || '(not in this mount table)'}`
 }
 
 function ofNamespace(sysctl: string): string {
@@ -101,7 +88,6 @@ function held({ name, pid, watches, instances }: Holder): string {
   return `${name || '?'} (pid ${pid}) ${watches} in ${instances} instance${instances === 1 ? '' : 's'}`
 }
 
-function todo(advice: readonly string[], paper: Paper): string[] {
-  if (advice.length === 0) return []
-  return ['', ...advice.flatMap((text) => row('advice', text, paper))]
+function labelled(label: string, texts: readonly string[]): Row[] {
+  return texts.map((text) => [label, text])
 }

@@ -2,6 +2,16 @@ import { printable } from '../../errors.ts'
 import type { Verdict } from '../../mounts/diagnosis/verdict.ts'
 import { wrap } from '../shared/help.ts'
 
+/** What is told: a verdict, which a tired person reads first, and groups of rows. */
+export interface Page {
+  readonly verdict: string
+  readonly level: Verdict['level']
+  readonly groups: ReadonlyArray<readonly Row[]>
+}
+
+/** A label, and its text. */
+export type Row = readonly [label: string, text: string]
+
 /** The format of the output. */
 export interface Paper {
   /** The columns; Infinity for readers by line: lines are not wrapped. */
@@ -20,16 +30,22 @@ const NARROWEST = 40
 
 const SGR = { good: '32', partly: '33', bad: '31', bold: '1', dim: '2' } as const
 
-/** Returns a headline, which a tired person reads first. Control characters in it are escaped. */
-export function headline(text: string, level: Verdict['level'], paper: Paper): string[] {
-  return wrap(printable(text), paper.width).map((line) => paint(line, `${SGR.bold};${SGR[level]}`, paper))
-}
-
 /** The columns before a row's text. */
 const MARGIN = 11
 
+/** Returns the lines of a page, an empty one before each group that has a row. Control characters of the texts are escaped. */
+export function linesOf({ verdict, level, groups }: Page, paper: Paper): string[] {
+  const style = `${SGR.bold};${SGR[level]}`
+  return [
+    ...wrap(printable(verdict), paper.width).map((line) => paint(line, style, paper)),
+    ...groups
+      .filter((rows) => rows.length > 0)
+      .flatMap((rows) => ['', ...rows.flatMap((row) => linesOfRow(row, paper))]),
+  ]
+}
+
 /** Returns a label, and its text in a column of its own. */
-export function row(label: string, text: string, paper: Paper): string[] {
+function linesOfRow([label, text]: Row, paper: Paper): string[] {
   const [first = '', ...rest] = wrap(printable(text), paper.width - MARGIN)
   const name = paint(label.padEnd(MARGIN - 3), SGR.dim, paper)
   return [`  ${name} ${first}`, ...rest.map((line) => `${' '.repeat(MARGIN)}${line}`)]
