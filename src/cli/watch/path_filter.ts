@@ -5,9 +5,6 @@ import { type Reader, UsageError } from '../shared/option.ts'
 /** Regular expressions, by the flag that gives them. */
 export type Patterns = Partial<Record<'exclude' | 'excludei' | 'include' | 'includei', RegExp[]>>
 
-/** Answers for paths and their kinds. */
-export type PathFilter = ReturnType<typeof pathFilter>
-
 /**
  * Decides which paths are told of. Searches the patterns in the path as it is printed (`%w%f`), as inotifywait does. Like there, a
  * directory is left out with all below it if a pattern matches its path with the slash behind it.

@@ -1,39 +1,26 @@
 import { InotifyError, printable } from '../../errors.ts'
-import type { Argv } from '../../reload/options.ts'
 import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
-import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, EntryChange, RenameChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
 import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
 import { eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
-import type { EventRow } from './event_format.ts'
 import { inotifywaitNames } from './event_names.ts'
-import type { PathFilter } from './path_filter.ts'
-import type { Wanted } from './watch_raw.ts'
-import type { GivenPaths } from './watched_paths.ts'
-
-/** The request of `watch` without --raw. */
-export interface ChangesRequest extends Wanted {
-  readonly options: WatchOptions
-  readonly given: GivenPaths
-  readonly filter: PathFilter
-  /** Prints an event, without --json. */
-  readonly format: (row: EventRow) => string
-  /** The command that is begun anew upon changes, in place of their print. */
-  readonly command: { readonly argv: Argv; readonly delay: number } | undefined
-}
+import { pathFilter } from './path_filter.ts'
+import type { WatchArguments } from './watch_options.ts'
+import { givenPaths } from './watched_paths.ts'
 
 /** Prints changes, or begins the command anew, until the signal aborts, or the first has come, or none has come for too long. Returns the exit code. */
-export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
-  const { monitor, quiet, timeout, command } = request
+export async function watchChanges(settings: WatchArguments, signal: AbortSignal): Promise<number> {
+  const { paths, options, monitor, quiet, timeout, command } = settings
+  const { ignore, isWanted, lines } = printerOf(settings)
   provideEngine(openEngine)
   // Loaded here: it needs much that other watches do not.
   const keeper = command && (await import('./kept_command.ts'))
-  await using watcher = watch(request.paths, { ...request.options, signal })
+  await using watcher = watch(paths, { ...options, ...(ignore && { ignore }), signal })
   await using kept = command && keeper?.keepCommand(command, watcher)
   // An error that ends the watcher comes to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
@@ -64,8 +51,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
 
   // True: the entry was there when the watch began, and ends no wait. A later 'rescan' follows 'overflow' or 'restored'.
   const isInitial = (change: Change) =>
-    request.options.initial === true && change.type === 'create' && change.source === 'rescan'
-  const { isWanted, lines } = printerOf(request)
+    options.initial === true && change.type === 'create' && change.source === 'rescan'
   try {
     // Reads from the start on: with `initial`, `ready` may come only after all existing entries have been taken.
     for await (const batch of watcher) {
@@ -88,12 +74,15 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
 }
 
 /** Returns what chooses the changes that were asked for, and makes lines of them one by one: a batch may have hundreds of thousands. */
-function printerOf({ filter, format, given, mask }: ChangesRequest) {
+function printerOf({ paths, patterns, format, mask }: WatchArguments) {
+  const given = givenPaths(paths)
+  const filter = pathFilter(patterns, given.shown)
   // The cookie of the last printed rename.
   let cookies = 0
   const events = (change: EntryChange | RenameChange) =>
     eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
   return {
+    ignore: filter.ignores,
     isWanted: (change: Change) =>
       isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0),
     *lines(changes: readonly Change[]): Iterable<string> {

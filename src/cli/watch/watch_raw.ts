@@ -4,22 +4,11 @@ import { Inotify } from '../../inotify/inotify.ts'
 import { formatMask } from '../../inotify/mask.ts'
 import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
-
-/** The request of `watch`, with --raw or without. */
-export interface Wanted {
-  readonly paths: string[]
-  /** The events that are asked for. */
-  readonly mask: number
-  readonly monitor: boolean
-  /** 1: only events are printed; 2: nothing at all. */
-  readonly quiet: number
-  /** In seconds; 0: none. */
-  readonly timeout: number
-}
+import type { WatchArguments } from './watch_options.ts'
 
 /** Prints the kernel's own events, as {@link watchChanges} prints changes. Returns the exit code. */
-export async function watchRaw(request: Wanted, signal: AbortSignal): Promise<number> {
-  const { paths, mask, monitor, quiet, timeout } = request
+export async function watchRaw(settings: WatchArguments, signal: AbortSignal): Promise<number> {
+  const { paths, mask, monitor, quiet, timeout } = settings
   using inotify = new Inotify({ signal })
   const pathOf = new Map(paths.map((path) => [inotify.add(path, mask), path]))
   function* lines(batch: Iterable<InotifyEvent>): Iterable<string> {

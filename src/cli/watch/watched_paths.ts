@@ -20,8 +20,6 @@ export async function pathsIn(file: string, signal: AbortSignal): Promise<string
 }
 
 /** Turns the absolute paths of changes into the paths that the command line began with. */
-export type GivenPaths = ReturnType<typeof givenPaths>
-
 export function givenPaths(paths: readonly string[]) {
   // The first of those that lead to one place.
   const known = new Map(paths.toReversed().map((path) => [resolve(path), path]))
