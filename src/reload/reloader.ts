@@ -9,7 +9,7 @@ import { warn } from '../warning.ts'
 import type { ActionError } from './actions/action.ts'
 import { processOf } from './actions/process_stat.ts'
 import { ApplyState, type ReloadFailure } from './apply_state.ts'
-import { ChangeTrigger } from './change_trigger.ts'
+import { type ChangeTrigger, changeTrigger } from './change_trigger.ts'
 import { type Contents, heldAt, type Reading, shownKeys } from './contents.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
 import { Timers } from './timers.ts'
@@ -90,11 +90,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       throw new InotifyError({ errno: 'ESRCH', syscall: 'reload', hint })
     }
     this.#alarms = new Timers(config, () => void this.#turns.run())
-    this.#hints = new ChangeTrigger(config.paths, {
-      // The first look follows the hints that come before the watches are set up.
-      hint: () => this.#isWatching && this.#alarms.changed(),
-      trouble: (error) => this.#tell('error', error),
-    })
+    // The first look follows the hints that come before the watches are set up.
+    const hint = () => void (this.#isWatching && this.#alarms.changed())
+    this.#hints = changeTrigger(config.paths, hint, (error) => this.#tell('error', error))
     if (once || isStarted) this.#applyState = new ApplyState(undefined)
     // After all that may throw: else nobody would hear of its failure.
     this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))

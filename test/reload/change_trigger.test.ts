@@ -1,15 +1,16 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ChangeTrigger } from '../../src/reload/change_trigger.ts'
+import { changeTrigger } from '../../src/reload/change_trigger.ts'
 import { scratch } from '../support/scratch.ts'
 
 test('of hundreds of links that cannot be watched a few are told of, and how many more there are', async () => {
   const directory = scratch()
   const told: string[] = []
-  const hints = new ChangeTrigger([directory], {
-    hint: () => {},
-    trouble: ({ message }) => told.push(message),
-  })
+  const hints = changeTrigger(
+    [directory],
+    () => {},
+    ({ message }) => told.push(message),
+  )
   onTestFinished(() => hints.close())
   // Longer than a name may be: none can be watched.
   const links = Array.from({ length: 200 }, (_, n) => join(directory, `${'x'.repeat(300)}${n}`))
