@@ -9,6 +9,7 @@ import { CommandError, endLike } from './shared/ending.ts'
 import { helpOf } from './shared/help.ts'
 import { UsageError } from './shared/option.ts'
 import { fieldsOf, setForm, tell } from './shared/output.ts'
+import { startReaper } from './shared/reaper.ts'
 
 async function main([name = '', ...args]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
@@ -47,6 +48,7 @@ ${(await Promise.all(commands)).join('\n')}
     // These two ask nothing of Linux.
     if (name !== 'exec' && name !== 'completion') refuseOtherPlatforms('addon')
     running = command
+    startReaper()
     const ended = await command.run(args, signal)
     return typeof ended === 'number' ? ended : endLike(ended)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ours, startReaper } from '../../src/cli/shared/reaper.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
@@ -25,22 +25,23 @@ function processes(children: number[], ended: number[]) {
 
 test('process 1 waits for all orphans that have ended, and for none that Node has started', () => {
   const ended = [2, 3, 5]
+  onTestFinished(() => void process.removeAllListeners('SIGCHLD'))
   const system = processes([2, 3, 4, 5], ended)
-  using _ = startReaper(system, 1)
+  startReaper(system, 1)
   expect(system.waitedFor, 'those from before an exec').toEqual([2, 3, 5])
   ended.push(4)
   process.emit('SIGCHLD', 'SIGCHLD')
   expect(system.waitedFor).toEqual([2, 3, 5, 4])
   const others = processes([7, 8], [7, 8])
   ours.add(7)
-  using __ = startReaper(others, 1)
+  startReaper(others, 1)
   ours.delete(7)
   expect(others.waitedFor).toEqual([8])
 })
 
 test('nobody else does', () => {
   const system = processes([2], [2])
-  using _ = startReaper(system, 2)
+  startReaper(system, 2)
   expect(system.waitedFor).toEqual([])
 })
 

@@ -10,6 +10,7 @@ import { beginProbe, type Probe } from '../../mounts/diagnosis/probe.ts'
 import { mayHang } from '../../mounts/filesystems.ts'
 import { type Mount, parseMountinfo } from '../../mounts/mountinfo.ts'
 import { fieldsOf } from '../shared/output.ts'
+import { ours } from '../shared/reaper.ts'
 
 /** The outcome of a question. An error is told as words, since it may come from another process. */
 export type Answer =
@@ -65,6 +66,7 @@ async function ask<A>(question: Question): Promise<A> {
     // The child gets none of our streams: it would keep a pipe open for as long as it cannot end.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
+  ours.add(child.pid ?? 0)
   try {
     return await new Promise((resolve, reject) => {
       child.once('message', (message) => resolve(message as A))

@@ -1,11 +1,11 @@
 import { aborted } from 'node:util'
 import { printable } from '../../errors.ts'
+import type { FirstPass } from '../../mirror/options.ts'
 import { runInPlace } from '../in_place/in_place.ts'
 import { startService } from '../service/service.ts'
 import type { Command } from '../shared/command.ts'
 import { report, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { startReaper } from '../shared/reaper.ts'
 import { MIRROR_OPTIONS, type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { overLimitText, reportMirror } from './mirror_report.ts'
 import { mirrorStatus } from './mirror_status.ts'
@@ -37,7 +37,6 @@ Environment: INOTIFY_BRIDGE_INTERVAL.`,
   printsLog: true,
   async run(args, signal) {
     const settings = readMirrorArguments(args)
-    using _ = startReaper()
     const { command } = settings
     return command === undefined ? await toTarget(settings, signal) : await runInPlace(settings, command)
   },
@@ -48,8 +47,23 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   const status = mirrorStatus(sources, target)
   await using service = await startService('mirror', settings, status, report)
   const ended = aborted(signal, signal)
-  const first = firstPassOf(target)
-  const mirrored = await startMirror(sources, target, options, ended, first).finally(first.end)
+  let entries = 0
+  // The line about a source over the limits.
+  let told: string | undefined
+  const progress = () =>
+    `${told === undefined ? 'mirroring' : 'linking'} ${entries.toLocaleString('en')} entries`
+  const endProgress = reportProgress(progress)
+  const firstPass: FirstPass = {
+    looked(count) {
+      entries = count
+    },
+    over(reason, isHeld) {
+      if (told !== undefined) return
+      told = printable(overLimitText(reason, isHeld, target))
+      tell(told)
+    },
+  }
+  const mirrored = await startMirror(sources, target, options, ended, firstPass).finally(endProgress)
   if (mirrored === undefined) {
     if (once) tell('incomplete: ended by a signal before the first look at every source was over')
     return once ? 1 : 0
@@ -65,27 +79,6 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   await service[Symbol.asyncDispose]()
   await mirrored.close({ keep: true })
   if (lacking === undefined) return 0
-  if (lacking !== first.told()) tell(lacking)
+  if (lacking !== told) tell(lacking)
   return 1
-}
-
-/** Reports an over-limit source at once, and on a terminal the progress of the pass. */
-function firstPassOf(target: string) {
-  let entries = 0
-  let told: string | undefined
-  const end = reportProgress(
-    () => `${told === undefined ? 'mirroring' : 'linking'} ${entries.toLocaleString('en')} entries`,
-  )
-  return {
-    end,
-    told: () => told,
-    looked(count: number) {
-      entries = count
-    },
-    over(reason: string, isHeld: boolean) {
-      if (told !== undefined) return
-      told = printable(overLimitText(reason, isHeld, target))
-      tell(told)
-    },
-  }
 }

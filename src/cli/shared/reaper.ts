@@ -2,17 +2,10 @@ import { readFileSync } from 'node:fs'
 import { addonOrError } from '../../addon.ts'
 
 /** The questions of a reaper to the system. */
-export interface ReaperSystem {
-  /** Returns the pids of this process's children: those it made, and the orphans it was given. */
-  children(): number[]
-  /** Reaps a child as the addon does. */
-  reap(pid: number): number
-}
-
-const linux: ReaperSystem = {
-  // proc_pid_children(5) lists one thread's children; the kernel gives orphans to the first thread. Empty if the kernel
-  // is built without it (CONFIG_PROC_CHILDREN).
-  children() {
+const linux = {
+  // The pids of this process's children: those it made, and the orphans it was given. proc_pid_children(5) lists one thread's children; the
+  // kernel gives orphans to the first thread. Empty if the kernel is built without it (CONFIG_PROC_CHILDREN).
+  children(): number[] {
     try {
       return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
         .split(' ')
@@ -23,7 +16,7 @@ const linux: ReaperSystem = {
     }
   },
   // Without the addon orphans stay: a program whose `exec` cannot load the addon is run all the same.
-  reap(pid) {
+  reap(pid: number): number {
     const addon = addonOrError()
     return 'reap' in addon ? addon.reap(pid) : 0
   },
@@ -35,20 +28,18 @@ const linux: ReaperSystem = {
 export const ours = new Set<number>()
 
 /**
- * Does the first process's duty in a pid namespace (pid_namespaces(7)), until disposed of: orphans become its children, and stay as
+ * Does the first process's duty in a pid namespace (pid_namespaces(7)): orphans become its children, and stay as
  * zombies until it waits for them. Does nothing in any other process, which is given no orphans.
  */
-export function startReaper(system: ReaperSystem = linux, pid: number = process.pid): Disposable {
+export function startReaper(system = linux, pid: number = process.pid): void {
+  if (pid !== 1) return
   const isReaped = (child: number) => !ours.has(child) && system.reap(child) === child
   const reap = () => {
     // One signal may stand for many children (signal(7)). A listing that races an exit may miss a neighbour, so sweeps go on until one
     // reaps nothing.
     while (system.children().filter(isReaped).length > 0) {}
   }
-  if (pid === 1) {
-    process.on('SIGCHLD', reap)
-    // Reaps orphans that were given to the process 1 before an exec.
-    reap()
-  }
-  return { [Symbol.dispose]: () => void process.off('SIGCHLD', reap) }
+  process.on('SIGCHLD', reap)
+  // Reaps orphans that were given to the process 1 before an exec.
+  reap()
 }

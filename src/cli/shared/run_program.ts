@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { CommandError, type Ending, endOf } from './ending.ts'
 import { passSignals } from './pass_signals.ts'
-import { startReaper } from './reaper.ts'
 
 /** Runs a program as if this process were the program. Rejects with a {@link CommandError} where it cannot be started. */
 export async function runProgram(
@@ -16,12 +15,11 @@ export async function runProgram(
   }
 }
 
-/** Starts a child and gives it what this process gets: the signals, and as process 1 of a container the orphans. Returns its end. */
+/** Starts a child and passes the signals on to it that this process gets. Returns its end. */
 export async function standFor(
   start: () => Parameters<typeof passSignals>[0] & Parameters<typeof endOf>[0],
 ): Promise<Ending> {
-  using _ = startReaper()
   const child = start()
-  using __ = passSignals(child)
+  using _ = passSignals(child)
   return await endOf(child)
 }

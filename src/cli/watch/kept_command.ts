@@ -4,7 +4,6 @@ import type { Argv } from '../../reload/options.ts'
 import type { Watcher } from '../../watch/watcher.ts'
 import { attend } from '../shared/ending.ts'
 import { tell } from '../shared/output.ts'
-import { startReaper } from '../shared/reaper.ts'
 
 /**
  * Keeps a command that goes on, as a server does: started, and begun anew upon changes, until disposed of.
@@ -13,7 +12,6 @@ import { startReaper } from '../shared/reaper.ts'
  */
 export function keepCommand({ argv, delay }: { argv: Argv; delay: number }, watcher: Watcher) {
   const kept = keepRunning(argv, 'inherit')
-  const reaper = startReaper()
   let timer: NodeJS.Timeout | undefined
   // True from the end of one run to the start of the next.
   let isBetween = false
@@ -44,7 +42,6 @@ export function keepCommand({ argv, delay }: { argv: Argv; delay: number }, watc
     async [Symbol.asyncDispose](): Promise<void> {
       clearTimeout(timer)
       await Promise.all([kept.end(), turns.idle()])
-      reaper[Symbol.dispose]()
     },
   }
 }
