@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { type BigIntStats, constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { InotifyError, printable } from '../../errors.ts'
@@ -25,8 +26,7 @@ export interface Input {
  */
 export async function readInput(file: string, signal: AbortSignal): Promise<Input> {
   const calls = new SyscallThread()
-  const end = () => calls.end()
-  signal.addEventListener('abort', end, { once: true })
+  using _ = addAbortListener(signal, () => calls.end())
   try {
     if (file === '-') {
       const stat = fstatSync(0, { bigint: true })
@@ -40,7 +40,6 @@ export async function readInput(file: string, signal: AbortSignal): Promise<Inpu
     if (!(error instanceof CallError)) throw error
     throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path: file })
   } finally {
-    signal.removeEventListener('abort', end)
     calls.end()
   }
 }

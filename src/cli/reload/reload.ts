@@ -4,7 +4,6 @@ import { startService } from '../service/service.ts'
 import type { Command } from '../shared/command.ts'
 import { attend } from '../shared/ending.ts'
 import { report } from '../shared/output.ts'
-import { startReaper } from '../shared/reaper.ts'
 import { RELOAD_OPTIONS, readReloadArguments } from './reload_options.ts'
 import { reportReload } from './reload_report.ts'
 import { reloadStatus } from './reload_status.ts'
@@ -35,7 +34,6 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
   printsLog: true,
   async run(args, signal) {
     const { config, once, listen } = readReloadArguments(args)
-    using _ = startReaper()
     const status = reloadStatus(config.paths)
     await using service = await startService('reload', { listen }, status, report)
     await using reloader = new Reloader(config, once)
@@ -43,22 +41,21 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
     reloader.on('child', attend)
     status.follow(reloader)
     const ended = aborted(signal, signal)
-    // The reason why the reloader cannot work is an 'error', which is printed.
-    const begun = reloader.ready.then(
-      () => true,
-      () => false,
-    )
     if (once) {
       let code = 1
       reloader.on('reload', () => {
         code = 0
       })
       const inVain = new Promise((resolve) => reloader.once('error', resolve))
-      const tried = begun.then((mayTry) => (mayTry ? reloader.trigger() : undefined))
-      await Promise.race([tried, inVain, ended])
+      await Promise.race([reloader.trigger().catch(() => {}), inVain, ended])
       return code
     }
-    if (!(await Promise.race([begun, ended.then(() => true)]))) return 1
+    try {
+      await Promise.race([reloader.ready, ended])
+    } catch {
+      // The reason is an 'error' as well, which is printed.
+      return 1
+    }
     if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
     await ended
     // The readers of /readyz learn first that the command is ending.

@@ -71,14 +71,9 @@ async function read(path: string, calls: SyscallThread) {
     await using directory = parent
     // Before the open: for a FIFO the open would be the event that its writer waits for.
     if (!stat.isFile()) {
-      const kind = stat.isFIFO()
-        ? 'a FIFO'
-        : stat.isSocket()
-          ? 'a socket'
-          : stat.isDirectory()
-            ? 'a directory'
-            : 'a device'
-      throw refusal(path, `it is ${kind}: name the regular file that the process writes its pid to`)
+      const kinds = { FIFO: stat.isFIFO(), socket: stat.isSocket(), directory: stat.isDirectory() }
+      const [kind] = Object.entries(kinds).find(([, is]) => is) ?? ['device']
+      throw refusal(path, `it is a ${kind}: name the regular file that the process writes its pid to`)
     }
     await using file = await directory.file(name, PID_FILE_BYTES + 1)
     return { text: file.content.toString('latin1'), opened: file.opened, links }
