@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { printable } from '../../errors.ts'
 import { TOUCHED_NAME } from '../../publish/touch.ts'
 import { parse, requirePaths } from '../shared/command.ts'
-import { flag, JSON_OPTION, option, path, repeated, UsageError } from '../shared/option.ts'
+import { flag, JSON_OPTION, option, path, repeated, UsageError, wrongValue } from '../shared/option.ts'
 
 /** The parsed command line of `inotify-bridge publish`. */
 export type PublishArguments = ReturnType<typeof readPublishArguments>
@@ -59,7 +59,6 @@ export function requireNames(files: readonly string[]): void {
 }
 
 function mode(text: string, name: string): number {
-  if (!/^[0-7]{1,4}$/.test(text))
-    throw new UsageError(`${name} takes up to four octal digits, as chmod(1) does; got '${printable(text)}'`)
+  if (!/^[0-7]{1,4}$/.test(text)) throw wrongValue(name, 'up to four octal digits, as chmod(1) does', text)
   return Number.parseInt(text, 8)
 }

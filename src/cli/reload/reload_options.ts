@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import { printable } from '../../errors.ts'
 import { type ReloadAction, type ReloadOptions, readOptions } from '../../reload/options.ts'
 import { LISTEN_OPTION } from '../service/listen.ts'
 import { parse, pick, requirePaths } from '../shared/command.ts'
@@ -14,6 +13,7 @@ import {
   UsageError,
   type Values,
   whole,
+  wrongValue,
 } from '../shared/option.ts'
 
 const WITH_SIGNAL = { needs: 'signal' }
@@ -120,7 +120,7 @@ function actionOf(values: Values<typeof RELOAD_OPTIONS>, command: string[] | und
 function signalName(text: string, option: string): NodeJS.Signals {
   const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`
   if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals
-  throw new UsageError(`${option} takes the name of a signal, as HUP; got '${printable(text)}'`)
+  throw wrongValue(option, 'the name of a signal, as HUP', text)
 }
 
 function header(text: string, option: string): [name: string, value: string] {
@@ -132,9 +132,6 @@ function header(text: string, option: string): [name: string, value: string] {
 
 function kindAndName(text: string, option: string) {
   const [, kind = '', name = ''] = /^([^/]*)\/(.+)$/s.exec(text) ?? []
-  if (name === '')
-    throw new UsageError(
-      `${option} takes Deployment/NAME, StatefulSet/NAME or DaemonSet/NAME; got '${printable(text)}'`,
-    )
+  if (name === '') throw wrongValue(option, 'Deployment/NAME, StatefulSet/NAME or DaemonSet/NAME', text)
   return { kind: oneOf('Deployment', 'StatefulSet', 'DaemonSet')(kind, option), name }
 }

@@ -46,6 +46,11 @@ export const option = <T>(argument: string, text: string, read: Reader<T>, rules
 export const repeated = <T>(argument: string, text: string, read: Reader<T>, rules: Rules = {}) =>
   ({ ...option(argument, text, read, rules), multiple: true }) as const
 
+/** Returns the error of a value that an option does not take. */
+export function wrongValue(name: string, takes: string, text: string): UsageError {
+  return new UsageError(`${name} takes ${takes}; got '${printable(text)}'`)
+}
+
 export const JSON_OPTION = flag('an object a line, on stderr as well')
 
 export const anyText: Reader<string> = (text) => text
@@ -63,7 +68,7 @@ export const passing =
   }
 
 export const path: Reader<string> = (text, name) => {
-  if (text === '') throw new UsageError(`${name} takes a path; got ''`)
+  if (text === '') throw wrongValue(name, 'a path', text)
   return text
 }
 
@@ -73,7 +78,7 @@ export function whole(least: number, most: number = LONGEST_TIMER): Reader<numbe
     const number = Number(text)
     if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least && number <= most) return number
     const range = number > most ? `at most ${most}` : `at least ${least}`
-    throw new UsageError(`${name} takes a whole number of ${range}; got '${printable(text)}'`)
+    throw wrongValue(name, `a whole number of ${range}`, text)
   }
 }
 
@@ -81,6 +86,6 @@ export function oneOf<const T extends string>(...choices: T[]): Reader<T> {
   return (text, name) => {
     const choice = choices.find((one) => one === text)
     if (choice !== undefined) return choice
-    throw new UsageError(`${name} takes ${choices.join(', ')}; got '${printable(text)}'`)
+    throw wrongValue(name, choices.join(', '), text)
   }
 }

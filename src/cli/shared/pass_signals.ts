@@ -28,20 +28,19 @@ export function passSignals(
   child: { kill(signal: NodeJS.Signals): unknown },
   isForeground: () => boolean = inForeground,
 ): Disposable {
-  const listeners = PASSED.map((signal) => {
-    const listener = () => {
-      if (!OF_TERMINALS.has(signal) || !isForeground()) child.kill(signal)
-    }
+  const pass = (signal: NodeJS.Signals) => {
+    if (!OF_TERMINALS.has(signal) || !isForeground()) child.kill(signal)
+  }
+  for (const signal of PASSED) {
     // From here on signals are the child's: other listeners would end this process instead. They are removed last: without any listener for
     // a moment, a signal that came while the child was started would be lost.
     const others = process.listeners(signal)
-    process.on(signal, listener)
+    process.on(signal, pass)
     for (const other of others) process.off(signal, other)
-    return { signal, listener }
-  })
+  }
   return {
     [Symbol.dispose]() {
-      for (const { signal, listener } of listeners) process.off(signal, listener)
+      for (const signal of PASSED) process.off(signal, pass)
     },
   }
 }
