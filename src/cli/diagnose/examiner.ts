@@ -92,11 +92,10 @@ export async function answer(path: string): Promise<Answer> {
   try {
     return { examination: await examineHere(path) }
   } catch (error) {
-    const message = messageOf(error)
-    const fields = fieldsOf(error)
-    if (!(error instanceof UnansweredError)) return { message, fields }
+    const told = { message: messageOf(error), fields: fieldsOf(error) }
+    if (!(error instanceof UnansweredError)) return told
     const { code, hint, mount } = error
-    return { message, fields, unanswered: { path, code, hint, mount } }
+    return { ...told, unanswered: { path, code, hint, mount } }
   }
 }
 

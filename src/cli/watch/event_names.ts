@@ -15,11 +15,8 @@ export function maskOfNames(names: readonly string[]): number {
   let mask = 0
   for (const name of names.flatMap((list) => list.split(','))) {
     const bit = MASKS.get(name.toLowerCase().replace(/^in_/, ''))
-    if (bit === undefined) {
-      throw new UsageError(
-        `there is no event '${printable(name)}'; there are ${[...MASKS.keys()].join(', ')}`,
-      )
-    }
+    const known = [...MASKS.keys()].join(', ')
+    if (bit === undefined) throw new UsageError(`there is no event '${printable(name)}'; there are ${known}`)
     mask |= bit
   }
   return mask
