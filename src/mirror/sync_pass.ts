@@ -1,8 +1,8 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
-import { stage } from './copy/stage.ts'
 import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
+import { Stager } from './copy/stager.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
 import { adopted, heldVersion, isShownByLinks, withLastKeys } from './plan/last_good.ts'
@@ -220,7 +220,7 @@ export class SyncPass {
       rest,
     }
     const stillness = { quiet: config.quiet, signal }
-    return await stage(root, snapshot, held, before, opened.staging.work(index), stillness)
+    return await new Stager(opened.staging.work(index), stillness, before).stage(root, snapshot, held)
   }
 
   /** Links a source over the limits. */

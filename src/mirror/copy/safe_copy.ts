@@ -1,55 +1,38 @@
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
+import type { HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import { textOf } from '../../name_key.ts'
 import { failure } from '../../publish/failure.ts'
-import { checkVersion, mostOf, openVersion, readWhole } from '../../volume/read_file.ts'
+import { mostOf, openVersion, readWhole } from '../../volume/read_file.ts'
+import type { TargetTree } from '../plan/tree.ts'
 import { codeOf } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
-
-/** An entry to be made in a directory of the target, and how people know it. */
-export interface Place {
-  readonly directory: DirectoryHandle
-  readonly name: string
-  readonly shown: string
-}
-
-/**
- * Copies a regular file of the source to a new file, with its owner and mode, and returns the SHA-256 of what it held.
- * Throws {@link Torn} if the file is not the version `key` before the read, nor after it unless `isReadAgain`; an {@link InotifyError}
- * if the copy cannot be written.
- *
- * @param isReadAgain whether {@link digestFile} will tell if it was written to meanwhile. Times do not, of a server that shows others while a file is
- *   read (rclone, of what it has not uploaded yet).
- */
-export async function copyFile(
-  from: SourceHandle,
-  name: string,
-  key: StatKey,
-  to: Place,
-  isReadAgain: boolean,
-): Promise<string> {
-  await using source = await openVersion(from, name, key, mostOf(Number(key.size)))
-  // Only the user of the mirror may read the copy until its owner and mode are those of the source.
-  await using copy = await onTarget(to.shown, to.directory.create(to.name, 0o600))
-  let written: Promise<void> = Promise.resolve()
-  const { digest, after } = await readWhole(source, Number(key.size), async (chunk) => {
-    await written
-    written = onTarget(to.shown, copy.calls.write(copy.fd, chunk))
-    // Heard of below, unless the source has failed before.
-    written.catch(() => {})
-  })
-  // The thread keeps the order.
-  await Promise.all([written, copyAttributes(copy, to.shown, key)])
-  if (!isReadAgain) checkVersion(after, key)
-  return digest
-}
 
 /** The SHA-256 of a regular file that must be the version `key` before the read; else {@link Torn}. For who knows what it should be. */
 export async function digestFile(from: SourceHandle, name: string, key: StatKey): Promise<string> {
   await using source = await openVersion(from, name, key, mostOf(Number(key.size)))
   return (await readWhole(source, Number(key.size), () => {})).digest
+}
+
+/** Returns true if a directory that has all of a tree's stat keys has the tree's content, too. False if it cannot be read now: its copy tells why. */
+export async function holdsTheSame(held: SourceHandle, tree: TargetTree): Promise<boolean> {
+  let isSame = true
+  await leavesAtOnce(tree.entries, async (name, node) => {
+    if (node.kind === 'link' || !isSame) return
+    try {
+      if (node.kind === 'file') {
+        isSame = (await digestFile(held, name, node.key)) === node.digest && isSame
+        return
+      }
+      await using child = await held.directory(name)
+      isSame = (await holdsTheSame(child, node)) && isSame
+    } catch {
+      isSame = false
+    }
+  })
+  return isSame
 }
 
 /**

@@ -1,21 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import { textOf } from '../../name_key.ts'
 import { sameKey } from '../../volume/read_file.ts'
-import { Placed } from '../plan/placed.ts'
-import type { SourceFile, SourceNode, SourceTree, TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
+import {
+  isCopyOf,
+  leavesOf,
+  type SourceNode,
+  type SourceTree,
+  type TargetFile,
+  type TargetNode,
+  type TargetTree,
+} from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
-import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
+import { type Stillness, TWO_TICKS } from '../source/rest.ts'
+import type { Snapshot } from '../source/snapshot.ts'
 import { beneath, type SourceHandle } from '../source/source_handle.ts'
-import { copyFile, digestFile, onTarget } from './safe_copy.ts'
-import type { Before, Missing, Staged } from './staged.ts'
+import { digestFile, holdsTheSame } from './safe_copy.ts'
+import type { Before, Missing, Staged, StagedGeneration } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
-
-/** The target's entries of a directory, and those that this source has added. */
-interface Had {
-  readonly target: TargetTree | undefined
-  readonly own: ReadonlyMap<string, TargetNode> | undefined
-}
 
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
 interface Unsettled {
@@ -26,60 +30,77 @@ interface Unsettled {
   readonly before: TargetNode | undefined
 }
 
-/** Copies what differs of a source's directories, entry by entry, and notes down what cannot be had. */
+/** Copies what differs of a source's directories, entry by entry, and notes down what cannot be had. Of use for one pass. */
 export class Stager {
   readonly #missing: Missing[] = []
   readonly #failures: InotifyError[] = []
   readonly #wanting = new Set<string>()
   readonly #work: StagingArea
   readonly #stillness: Stillness
-  readonly #rest: Rest
-  #unsettled: Unsettled[] = []
-  // The copy that is made while no other is, once there was no room for it.
-  #alone: Promise<unknown> = Promise.resolve()
+  readonly #before: Before
+  // An entry that another source has put there goes when that source drops it.
+  readonly #own: ReadonlySet<TargetNode>
+  readonly #unsettled: Unsettled[] = []
 
-  constructor(work: StagingArea, stillness: Stillness, { rest }: Before) {
+  constructor(work: StagingArea, stillness: Stillness, before: Before) {
     this.#work = work
-    this.#rest = rest
     this.#stillness = stillness
+    this.#before = before
+    this.#own = new Set([...(before.own?.values() ?? [])].flatMap(leavesOf))
   }
 
-  /** Returns the entries found wanting so far. */
-  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'isHeld'> {
-    return { missing: this.#missing, wanting: this.#wanting, failures: this.#failures, isHeld: false }
-  }
-
-  skip(path: string, reason: string, isPassing = false): undefined {
-    this.#missing.push({ path, reason, isPassing })
+  /**
+   * Copies what differs from the target. An entry that cannot be copied keeps what the target has of it, if anything, and is
+   * reported. Throws {@link Torn} if a generation changed while it was read: it is published whole or not at all.
+   *
+   * @param held the directory behind `..data`
+   */
+  async stage(
+    root: SourceHandle,
+    { tree, data, generation: source }: Snapshot,
+    held: DirectoryHandle | undefined,
+  ): Promise<Staged> {
+    const flat = [...tree.entries].filter(
+      ([name]) => name !== data && (name !== '..data' || data === undefined),
+    )
+    const { entries } = await this.#directory(
+      root,
+      { ...tree, entries: new Map(flat) },
+      this.#before.target,
+      '',
+    )
+    await this.#settle(root)
+    const generation = data === undefined ? undefined : await this.#current(source, data, held)
+    const [missing, wanting, failures] = [this.#missing, this.#wanting, this.#failures]
+    return { entries, generation, missing, wanting, failures, isHeld: false }
   }
 
   /** Returns a directory as the target shall have it. Its new files are copied, but must be settled. */
-  async directory(held: SourceHandle, source: SourceTree, before: Had, path: string): Promise<TargetTree> {
-    const entries = new Map<string, TargetNode>()
-    await leavesAtOnce(source.entries, async (name, node) => {
-      const entry = before.target?.entries.get(name)
+  async #directory(
+    held: SourceHandle,
+    source: SourceTree,
+    before: TargetTree | undefined,
+    path: string,
+  ): Promise<TargetTree> {
+    return await treeOf(source, async (name, node, siblings) => {
+      const entry = before?.entries.get(name)
       const isLedAstray = node.kind === 'unreadable' && node.linksOutside && entry?.kind === 'link'
       const had = isLedAstray ? undefined : entry
-      const made = await this.#attempt(`${path}${name}`, had, () =>
-        this.#entry(held, name, node, { had, own: before.own?.get(name) }, path, entries),
+      return await this.#attempt(`${path}${name}`, had, () =>
+        this.#entry(held, name, node, had, path, siblings),
       )
-      if (made !== undefined) entries.set(name, made)
     })
-    sortAs(source.entries, entries)
-    return { kind: 'directory', key: source.key, entries }
   }
 
   /**
    * Waits until the files copied have been left alone for `quiet` ms and takes back those that have not: a writer that
    * truncates and writes is not to be seen half-way. One that pauses for longer cannot be told from one that is done.
    */
-  async settle(root: SourceHandle): Promise<void> {
-    const unsettled = this.#unsettled
-    this.#unsettled = []
-    if (unsettled.length === 0) return
+  async #settle(root: SourceHandle): Promise<void> {
+    if (this.#unsettled.length === 0) return
     const { quiet, signal } = this.#stillness
     await sleep(Math.max(quiet, TWO_TICKS), undefined, { signal })
-    await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
+    await atOnce(this.#unsettled, async ({ directory, name, siblings, copy, before }) => {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
         const above = directory.split('/').slice(0, -1)
         const digest = await beneath(root, above, (held) => digestFile(held, name, copy.key))
@@ -91,31 +112,44 @@ export class Stager {
     })
   }
 
+  /** Returns the directory behind `..data`; undefined if it could not be copied completely. */
+  async #current(
+    source: Snapshot['generation'],
+    data: string,
+    held: DirectoryHandle | undefined,
+  ): Promise<StagedGeneration | undefined> {
+    if (typeof source === 'string') return this.#skip('..data', source)
+    const { generation: had, rest } = this.#before
+    const isCopy = had?.from === data && isCopyOf(had.tree, source)
+    if (isCopy && !rest.isUnsureIn(data)) return had
+    if (held === undefined) throw new Torn(`${textOf(data)} has only just become a directory`)
+    // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
+    if (isCopy && (await holdsTheSame(held, had.tree))) return had
+    // As its readers know it: its own name is another in each version.
+    const copy = await this.#generation(held, source, '..data')
+    return copy && { from: data, tree: copy }
+  }
+
   /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */
-  async generation(held: SourceHandle, source: SourceTree, path: string): Promise<TargetTree | undefined> {
-    const entries = new Map<string, TargetNode>()
-    let complete = true
-    await leavesAtOnce(source.entries, async (name, node) => {
+  async #generation(held: SourceHandle, source: SourceTree, path: string): Promise<TargetTree | undefined> {
+    const copy = await treeOf(source, async (name, node) => {
       const at = `${path}/${name}`
-      const made = await this.#attemptExactly(at, async () => {
+      return await this.#attemptExactly(at, async () => {
         if (node.kind === 'link') return node
         if (node.kind === 'unreadable') throw new Error(node.reason)
-        if (node.kind === 'file') return this.#copy(held, name, node, at, false)
+        if (node.kind === 'file') return this.#work.copy(held, name, node, at, false)
         await using child = await held.directory(name)
-        return await this.generation(child, node, at)
+        return await this.#generation(child, node, at)
       })
-      if (made === undefined) complete = false
-      else entries.set(name, made)
     })
-    sortAs(source.entries, entries)
-    return complete ? { kind: 'directory', key: source.key, entries } : undefined
+    return copy.entries.size === source.entries.size ? copy : undefined
   }
 
   async #entry(
     held: SourceHandle,
     name: string,
     node: SourceNode,
-    { had, own }: { had: TargetNode | undefined; own: TargetNode | undefined },
+    had: TargetNode | undefined,
     path: string,
     siblings: Map<string, TargetNode>,
   ): Promise<TargetNode> {
@@ -123,74 +157,23 @@ export class Stager {
     if (node.kind === 'unreadable') throw new Error(node.reason)
     if (node.kind === 'directory') {
       await using child = await held.directory(name)
-      const before = {
-        target: had?.kind === 'directory' ? had : undefined,
-        own: own?.kind === 'directory' ? own.entries : undefined,
-      }
-      return await this.directory(child, node, before, `${path}${name}/`)
+      const before = had?.kind === 'directory' ? had : undefined
+      return await this.#directory(child, node, before, `${path}${name}/`)
     }
-    // An entry that another source has put there goes when that source drops it.
-    const isOwn = had?.kind === 'file' && had === own
+    const { rest } = this.#before
+    const isOwn = had?.kind === 'file' && this.#own.has(had)
     const isKnown = isOwn && sameKey(had.key, node.key)
-    if (isKnown && !this.#rest.isUnsure(path + name)) return had
+    if (isKnown && !rest.isUnsure(path + name)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
-      this.#rest.expectMore(path + name, this.#stillness.quiet)
+      rest.expectMore(path + name, this.#stillness.quiet)
     const isSame =
       isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
     if (isSame && isKnown) return had
     const copy = isSame
       ? { ...node, digest: had.digest }
-      : await this.#copy(held, name, node, `${path}${name}`, true)
+      : await this.#work.copy(held, name, node, `${path}${name}`, true)
     this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
     return copy
-  }
-
-  /**
-   * Copies a file into the staging area.
-   *
-   * @param at how people call the file, beneath the source
-   * @param isReadAgain see {@link copyFile}
-   */
-  async #copy(
-    held: SourceHandle,
-    name: string,
-    file: SourceFile,
-    at: string,
-    isReadAgain: boolean,
-  ): Promise<TargetFile> {
-    const copyOnce = () => this.#copyOnce(held, name, file, at, isReadAgain)
-    try {
-      return await copyOnce()
-    } catch (error) {
-      if (!(error instanceof InotifyError && ['ENOSPC', 'EDQUOT'].includes(error.code))) throw error
-    }
-    // Parallel copies may have taken the room without fitting themselves: one after another, all that fit do.
-    const alone = this.#alone.then(copyOnce)
-    this.#alone = alone.catch(() => {})
-    return await alone
-  }
-
-  async #copyOnce(
-    held: SourceHandle,
-    name: string,
-    { key }: SourceFile,
-    at: string,
-    isReadAgain: boolean,
-  ): Promise<TargetFile> {
-    const { held: directory, shown: target } = this.#work
-    const [place, shown] = [this.#work.next(), `${target}/${at}`]
-    try {
-      const digest = await copyFile(held, name, key, { directory, name: place, shown }, isReadAgain)
-      const placed = new Placed(await onTarget(shown, directory.lstat(place)))
-      const copy: TargetFile = { kind: 'file', key, digest, placed }
-      this.#work.add(copy, place)
-      return copy
-    } catch (error) {
-      // A part would take the room on a full tmpfs from files that still fit. If even this fails, the end of the pass
-      // clears it.
-      await directory.calls.unlink(directory.at(place)).catch(() => {})
-      throw error
-    }
   }
 
   /** Attempts as {@link #attemptExactly}; falls back to the entry that the target `had`. */
@@ -204,7 +187,7 @@ export class Stager {
       made = await this.#attemptExactly(path, make)
     } catch (error) {
       if (!(error instanceof Torn)) throw error
-      this.skip(path, `has not held still yet: ${error.message}`, true)
+      this.#skip(path, `has not held still yet: ${error.message}`, true)
     }
     if (made === undefined && had === undefined) this.#wanting.add(path)
     return made ?? had
@@ -218,18 +201,34 @@ export class Stager {
       if (error instanceof Torn || losesSource(error)) throw error
       if (error instanceof InotifyError) this.#failures.push(error)
       // Gone since it was listed: the next pass sees its successor.
-      else this.skip(path, reasonOf(error), codeOf(error) === 'ENOENT')
+      else this.#skip(path, reasonOf(error), codeOf(error) === 'ENOENT')
       return undefined
     }
   }
+
+  #skip(path: string, reason: string, isPassing = false): undefined {
+    this.#missing.push({ path, reason, isPassing })
+  }
 }
 
-/** Sorts entries by name, whichever was ready first: a watcher of the target hears of them in this order. */
-function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, TargetNode>): void {
-  const found = new Map(entries)
-  entries.clear()
-  for (const name of order.keys()) {
-    const node = found.get(name)
+/**
+ * Makes a directory of what can be had of the source's entries. They are in its order, whichever was ready first: a watcher of the target hears of them in
+ * this order.
+ *
+ * @param make is given the entries as well, which are there when all are made
+ */
+async function treeOf(
+  source: SourceTree,
+  make: (name: string, node: SourceNode, entries: Map<string, TargetNode>) => Promise<TargetNode | undefined>,
+): Promise<TargetTree> {
+  const entries = new Map<string, TargetNode>()
+  const made = new Map<string, TargetNode | undefined>()
+  await leavesAtOnce(source.entries, async (name, node) => {
+    made.set(name, await make(name, node, entries))
+  })
+  for (const name of source.entries.keys()) {
+    const node = made.get(name)
     if (node !== undefined) entries.set(name, node)
   }
+  return { kind: 'directory', key: source.key, entries }
 }

@@ -106,6 +106,11 @@ export function nodeAt<L extends { readonly kind: string }>(
   return node
 }
 
+/** Returns a node, or of a directory the files and links beneath it. */
+export function leavesOf(node: TargetNode): TargetNode[] {
+  return node.kind === 'directory' ? [...node.entries.values()].flatMap(leavesOf) : [node]
+}
+
 /** Gives a tree other entries, in its place: whoever has it has them. */
 export function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
   const now = [...entries]

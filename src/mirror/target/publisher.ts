@@ -6,7 +6,7 @@ import { changedNames, currentGeneration, facesOf } from '../plan/generation.ts'
 import { adopted, withoutClaimed } from '../plan/last_good.ts'
 import { type Contribution, merge } from '../plan/merge.ts'
 import { plan, type Step, safeWithout } from '../plan/plan.ts'
-import type { TargetNode, TargetTree } from '../plan/tree.ts'
+import { leavesOf, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { Replaced } from '../source/errors.ts'
 import { apply } from './apply.ts'
 import { buildAll, isAtHand, type Ready } from './build.ts'
@@ -288,18 +288,12 @@ export class Publisher {
 
   /** The files that are kept for another pass. */
   #wanted(): ReadonlySet<TargetNode> {
-    const wanted = new Set<TargetNode>()
-    const add = (entries: ReadonlyMap<string, TargetNode>) => {
-      for (const node of entries.values()) {
-        if (node.kind === 'directory') add(node.entries)
-        else wanted.add(node)
-      }
-    }
-    for (const each of this.#isDeferred ? this.#contributions : []) {
-      add(each?.entries ?? new Map())
-      add(each?.generation?.tree.entries ?? new Map())
-    }
-    return wanted
+    const kept = this.#isDeferred ? this.#contributions : []
+    const entries = kept.flatMap((each) => [
+      ...(each?.entries ?? []),
+      ...(each?.generation?.tree.entries ?? []),
+    ])
+    return new Set(entries.flatMap(([, node]) => [...leavesOf(node)]))
   }
 }
 
