@@ -11,11 +11,11 @@ import { rethrow } from './events.ts'
 import type { MirrorConfig } from './options.ts'
 import { countKeys } from './plan/tree.ts'
 import { Relayed } from './relayed.ts'
-import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
 import { SyncLoop } from './sync_loop.ts'
 import type { PassContext } from './sync_pass.ts'
-import { type Lineage, lineageOf } from './target/lineage.ts'
+import { type Inode, lineageOf } from './target/lineage.ts'
+import type { SourceDirectory } from './target/open_target.ts'
 import { Publisher } from './target/publisher.ts'
 import { Target } from './target/target.ts'
 
@@ -49,14 +49,10 @@ export interface Summary {
 }
 
 /** A source that was there when the mirror started. */
-interface Found {
+interface Found extends SourceDirectory {
   readonly path: string
   readonly calls: SyscallThread
-  readonly isFile: boolean
-  /** The directory, or that of the file. */
-  readonly held: DirectoryHandle
-  readonly inode: { readonly dev: bigint; readonly ino: bigint }
-  readonly lineage: Lineage
+  readonly inode: Inode
 }
 
 /** Opens all that the passes need, or leaves nothing open and nothing made. */
@@ -77,9 +73,7 @@ export async function prepare(config: MirrorConfig, emit: Emit): Promise<Prepare
   const found: Found[] = []
   try {
     for (const { path, calls } of ways) found.push(await findSource(path, calls))
-    const prepared = await prepareTarget(config, found, calls, emit)
-    for (const { held } of found) await held.close()
-    return prepared
+    return await prepareTarget(config, found, calls, emit)
   } catch (error) {
     endSources()
     calls.end()
@@ -101,11 +95,10 @@ async function prepareTarget(
   const isSole = found.length === 1 && first?.isFile === true
   if (isSole) await refuseAsFile(calls, first, config.target)
   const only = isSole ? basename(config.target) : ''
-  const sources = found.map(({ held, isFile, lineage }) => ({ stat: held.opened, lineage, isFile }))
   const target = await Target.open(calls, {
     directory: isSole ? dirname(config.target) : config.target,
     only,
-    sources,
+    sources: found,
     // Each of the sources may have given it so much.
     bytes: config.limits.bytes * found.length,
   })
@@ -113,24 +106,8 @@ async function prepareTarget(
   const passes: PassContext[] = []
   for (const [index, { path, calls: own, isFile, lineage }] of found.entries()) {
     const alias = isFile ? (isSole ? only : basename(path)) : undefined
-    const source = new Source(path, own, alias)
-    const rules: ScanRules = {
-      limits: config.limits,
-      sources: lineage.path === undefined ? [path] : [path, lineage.path],
-      get target() {
-        return target.held.opened
-      },
-      ...(config.firstPass && { looked: config.firstPass.looked }),
-    }
-    passes.push({
-      config,
-      source,
-      index,
-      publisher,
-      target,
-      rules,
-      isRelayed: () => relayed?.isTrusted === true,
-    })
+    const source = new Source(path, own, lineage.path, alias)
+    passes.push({ config, source, index, publisher, target })
   }
   const conditions = new Conditions(config.sources, publisher, emit)
   const loops = passes.map((context) => new SyncLoop(context, conditions))
@@ -143,8 +120,8 @@ async function prepareTarget(
   }
   // Held descriptors do not see a mount over a source, nor an unmount.
   const mounts = new MountWatch((points) => {
-    for (const [index, { rules }] of passes.entries())
-      if ([...rules.sources, target.shown].some((path) => points.some((point) => concerns(point, path))))
+    for (const [index, { source }] of passes.entries())
+      if ([...source.paths, target.shown].some((path) => points.some((point) => concerns(point, path))))
         loops[index]?.disturb()
   })
   return {
@@ -183,10 +160,10 @@ async function findSource(path: string, calls: SyscallThread): Promise<Found> {
     calls.close(fd)
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.
-    const held = await DirectoryHandle.open(calls, isFile ? dirname(path) : path)
+    await using held = await DirectoryHandle.open(calls, isFile ? dirname(path) : path)
     // O_PATH needs no right to read the directory.
     if (!isFile) await held.names(1)
-    return { path, calls, isFile, held, inode: stat, lineage: await lineageOf(held) }
+    return { path, calls, isFile, stat: held.opened, inode: stat, lineage: await lineageOf(held) }
   } catch (error) {
     if (error instanceof AddonLoadError) throw error
     const errno = error instanceof CallError ? -error.errno : 'EIO'

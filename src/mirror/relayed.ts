@@ -15,23 +15,17 @@ export class Relayed implements RelayListener {
   readonly #relay: RelayClient
   readonly #passes = new CoalescedTask(() => this.#refresh())
   #gaps = 0
-  #isTrusted = false
 
   constructor(address: NetConnectOpts, loops: readonly SyncLoop[]) {
     this.#loops = loops
     this.#relay = new RelayClient(address, relayToken(), this)
   }
 
-  /** True: a pass has been made since hints were missing last. */
-  get isTrusted(): boolean {
-    return this.#isTrusted
-  }
-
   gap(): void {
-    this.#isTrusted = false
+    this.#trust(false)
     const gap = ++this.#gaps
     void this.#passes.run().then(() => {
-      if (gap === this.#gaps) this.#isTrusted = true
+      if (gap === this.#gaps) this.#trust(true)
     })
   }
 
@@ -43,7 +37,7 @@ export class Relayed implements RelayListener {
   }
 
   lost({ message }: Error): void {
-    this.#isTrusted = false
+    this.#trust(false)
     this.#gaps++
     warn('INOTIFY_BRIDGE_RELAY', message, 'Until there is a relay, sources are looked at as without one.')
     for (const loop of this.#loops) loop.disturb()
@@ -51,6 +45,11 @@ export class Relayed implements RelayListener {
 
   close(): void {
     this.#relay.close()
+  }
+
+  /** @param isTrusted whether a pass has been made since hints were missing last */
+  #trust(isTrusted: boolean): void {
+    for (const loop of this.#loops) loop.isRelayed = isTrusted
   }
 
   /** The failure of a pass is told by the loop. */

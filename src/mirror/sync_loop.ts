@@ -19,6 +19,8 @@ const SLOW = 250
 
 /** Follows one source: a pass, then a wait until something has changed, or for the interval. */
 export class SyncLoop {
+  /** True: a relay tells of changes, and a quiet source may be looked at seldom. */
+  isRelayed = false
   readonly #context: PassContext
   readonly #passes: SyncPass
   readonly #conditions: Conditions
@@ -122,14 +124,15 @@ export class SyncLoop {
   }
 
   async #rest(outcome: Outcome | undefined): Promise<void> {
-    const { config, isRelayed } = this.#context
+    const { config } = this.#context
     const took = performance.now() - this.#began
     // A writer who has begun goes on (the directory of an AtomicWriter changes five times in an update), and what was read once is to
     // be read once more. Soon, then, but not at the cost of all the time there is.
     const isChanging =
       this.#wasDisturbed ||
       (outcome !== undefined && (outcome.state === undefined || outcome.changed !== undefined))
-    const isSeldom = isRelayed() && !isChanging && outcome?.complete !== undefined && !outcome.isUnconfirmed
+    const isSeldom =
+      this.isRelayed && !isChanging && outcome?.complete !== undefined && !outcome.isUnconfirmed
     const interval = isSeldom ? Math.max(RELAYED_MS, config.interval) : config.interval
     if (isSeldom) this.#soon = interval
     else

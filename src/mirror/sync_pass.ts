@@ -1,7 +1,6 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
-import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
-import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
+import type { Before, Missing, Staged } from './copy/staged.ts'
 import { Stager } from './copy/stager.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
@@ -11,9 +10,9 @@ import type { Contribution } from './plan/merge.ts'
 import { danglingLinks, follow, linksIn, NO_DOUBTS } from './plan/reach.ts'
 import type { Skipped } from './plan/tree.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
-import { movedLinks } from './source/moved_links.ts'
+import { movedLinks } from './source/links.ts'
 import { Rest } from './source/rest.ts'
-import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot } from './source/snapshot.ts'
+import { MOST_SKIPPED, Scan, type Snapshot } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
 import type { OpenedTarget } from './target/opened_target.ts'
@@ -61,9 +60,6 @@ export interface PassContext {
   readonly index: number
   readonly publisher: Publisher
   readonly target: Target
-  readonly rules: ScanRules
-  /** Returns true while a relay tells of changes. */
-  isRelayed(): boolean
 }
 
 /** Looks at a source and brings the target up to it, once for each {@link run}. Runs must not overlap. */
@@ -116,22 +112,22 @@ export class SyncPass {
   }
 
   async #attempt(opened: OpenedTarget, signal: AbortSignal, isRepeatable: boolean): Promise<Outcome> {
-    const { config, source, index, publisher, rules } = this.#context
+    const { config, source, index, publisher } = this.#context
     const began = performance.now()
     await using root = await source.open()
+    const { limits, quiet, firstPass } = config
+    const rules = { limits, sources: source.paths, target: opened.held.opened, looked: firstPass?.looked }
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#hadData)
     const rest = this.#rest.after(snapshot)
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
-    const held = scan.generation
-    const staged =
-      snapshot.over === undefined
-        ? await this.#stage(opened, root, snapshot, held, rest, signal)
-        : this.#link(snapshot)
     const { over } = snapshot
+    const stager = () => new Stager(opened.staging.work(index), { quiet, signal }, this.#before(rest))
+    const staged =
+      over === undefined ? await stager().stage(root, snapshot, scan.generation) : this.#link(snapshot)
     if (over !== undefined)
-      config.firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
+      firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
     // A swap leaves entries to be removed: the permission is asked with the rest.
@@ -145,7 +141,7 @@ export class SyncPass {
       if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
       throw each.reason
     }
-    const moved = await movedLinks(root, snapshot, rules.sources)
+    const moved = await movedLinks(root, snapshot, source.paths)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
     const kept = this.#contribution(snapshot, staged)
@@ -158,10 +154,7 @@ export class SyncPass {
     const published = await this.#publish(root, opened, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
-      isSure &&
-      staged.missing.length + failures.length === 0 &&
-      snapshot.over === undefined &&
-      !published.isDeferred
+      isSure && staged.missing.length + failures.length === 0 && over === undefined && !published.isDeferred
     this.#hadData = snapshot.data !== undefined
     this.#rest = rest
     rest.read(began, isUnread(snapshot, staged))
@@ -204,23 +197,12 @@ export class SyncPass {
     return (await publisher.publish(index, opened, contribution, true)) ?? NOTHING
   }
 
-  async #stage(
-    opened: OpenedTarget,
-    root: SourceHandle,
-    snapshot: Snapshot,
-    held: DirectoryHandle | undefined,
-    rest: Rest,
-    signal: AbortSignal,
-  ): Promise<Staged> {
-    const { config, index, publisher } = this.#context
-    const before = {
-      target: publisher.tree,
-      own: publisher.contributionOf(index)?.entries,
-      generation: this.#shown(),
-      rest,
-    }
-    const stillness = { quiet: config.quiet, signal }
-    return await new Stager(opened.staging.work(index), stillness, before).stage(root, snapshot, held)
+  /** Returns the source's part of the target so far. */
+  #before(rest: Rest): Before {
+    const { index, publisher } = this.#context
+    const { entries: own, generation } = publisher.contributionOf(index) ?? {}
+    const isThere = generation !== undefined && isShown(publisher.tree, generation.tree)
+    return { target: publisher.tree, own, generation: isThere ? generation : undefined, rest }
   }
 
   /** Links a source over the limits. */
@@ -253,13 +235,6 @@ export class SyncPass {
       return { ...withLastKeys(entries, had), isLastGood: isAsked }
     const isLastGood = isAsked && missing.length > 0
     return { source: source.path, entries, generation, isAdopted: false, isLastGood, doubts: NO_DOUBTS }
-  }
-
-  /** Returns the source's generation as the target shows it. */
-  #shown(): StagedGeneration | undefined {
-    const { index, publisher } = this.#context
-    const generation = publisher.contributionOf(index)?.generation
-    return generation !== undefined && isShown(publisher.tree, generation.tree) ? generation : undefined
   }
 }
 

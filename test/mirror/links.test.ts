@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeLink } from '../../src/mirror/source/symlink_policy.ts'
+import { judgeLink } from '../../src/mirror/source/links.ts'
 
 const SOURCES = ['/src', '/real/src']
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
-import { type Directory, nodeAt, sameContent, type TargetNode, type TargetTree } from './tree.ts'
+import { type Directory, nodeAt, sameContent, type TargetTree, withOld } from './tree.ts'
 
 /** Facts about a source's links that its tree does not hold. Paths are relative to the target. */
 export interface Doubts {
@@ -141,34 +141,4 @@ export function linksIn<L extends Node>(
 function isOf(paths: ReadonlySet<string>, path: string): boolean {
   for (let at = path; at !== '.'; at = posix.dirname(at)) if (paths.has(at)) return true
   return false
-}
-
-/** The tree with what another has at some paths, and without what that has not. Neither is changed. */
-function withOld(next: TargetTree, had: TargetTree, paths: Iterable<string>): TargetTree {
-  // A directory is copied once, however many of its entries are restored.
-  const own = new Set<TargetTree>()
-  const copy = (tree: TargetTree): TargetTree => {
-    if (own.has(tree)) return tree
-    const copied = { ...tree, entries: new Map(tree.entries) }
-    own.add(copied)
-    return copied
-  }
-  const restore = (
-    tree: TargetTree,
-    old: TargetTree | undefined,
-    [name = '', ...rest]: readonly string[],
-  ) => {
-    const [now, before] = [tree.entries.get(name), old?.entries.get(name)]
-    let node: TargetNode | undefined = before
-    if (rest.length > 0 && now?.kind === 'directory') {
-      const below = copy(now)
-      restore(below, before?.kind === 'directory' ? before : undefined, rest)
-      node = below
-    }
-    if (node === undefined) tree.entries.delete(name)
-    else tree.entries.set(name, node)
-  }
-  const tree = copy(next)
-  for (const path of paths) restore(tree, had, path.split('/'))
-  return tree
 }

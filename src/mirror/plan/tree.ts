@@ -118,11 +118,32 @@ export function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, Ta
   for (const [name, node] of now) tree.entries.set(name, node)
 }
 
-/** The tree without what is at a path. What is below its first level it shares with what the sources gave, which stays as it is. */
-export function without(tree: TargetTree, [name = '', ...rest]: readonly string[]): TargetTree {
-  const entries = new Map(tree.entries)
-  const child = entries.get(name)
-  if (rest.length === 0) entries.delete(name)
-  else if (child?.kind === 'directory') entries.set(name, without(child, rest))
-  return { ...tree, entries }
+/** The tree with what another has at some paths, and without what that has not. Neither is changed. */
+export function withOld(next: TargetTree, had: TargetTree, paths: Iterable<string>): TargetTree {
+  // A directory is copied once, however many of its entries are restored.
+  const own = new Set<TargetTree>()
+  const copy = (tree: TargetTree): TargetTree => {
+    if (own.has(tree)) return tree
+    const copied = { ...tree, entries: new Map(tree.entries) }
+    own.add(copied)
+    return copied
+  }
+  const restore = (
+    tree: TargetTree,
+    old: TargetTree | undefined,
+    [name = '', ...rest]: readonly string[],
+  ) => {
+    const [now, before] = [tree.entries.get(name), old?.entries.get(name)]
+    let node: TargetNode | undefined = before
+    if (rest.length > 0 && now?.kind === 'directory') {
+      const below = copy(now)
+      restore(below, before?.kind === 'directory' ? before : undefined, rest)
+      node = below
+    }
+    if (node === undefined) tree.entries.delete(name)
+    else tree.entries.set(name, node)
+  }
+  const tree = copy(next)
+  for (const path of paths) restore(tree, had, path.split('/'))
+  return tree
 }

@@ -14,8 +14,8 @@ import { DATA, isReserved, linkText } from '../../volume/layout.ts'
 import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/own.ts'
 import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost } from './errors.ts'
+import { judgeLink } from './links.ts'
 import type { SourceHandle } from './source_handle.ts'
-import { judgeLink } from './symlink_policy.ts'
 
 /** Every level holds a descriptor while what is below it is read. */
 export const MAX_DEPTH = 32
@@ -45,7 +45,7 @@ export interface ScanRules {
   /** The target's directory: a bind mount may show it inside the source. */
   readonly target: { readonly dev: bigint; readonly ino: bigint }
   /** Told how many entries have been looked at. */
-  looked?(entries: number): void
+  readonly looked: ((entries: number) => void) | undefined
 }
 
 /** The source at one moment, or nearly: names and stat keys, no content. Names and what links say are keys: see name_key.ts. */

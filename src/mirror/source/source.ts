@@ -21,6 +21,8 @@ interface Identity {
 export class Source {
   readonly path: string
   readonly calls: SyscallThread
+  /** Absolute paths by which it is known. */
+  readonly paths: readonly string[]
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
   readonly #way: WayToFile
@@ -35,9 +37,10 @@ export class Source {
       }
     | undefined
 
-  constructor(path: string, calls: SyscallThread, alias: string | undefined) {
+  constructor(path: string, calls: SyscallThread, realPath: string | undefined, alias: string | undefined) {
     this.path = path
     this.calls = calls
+    this.paths = realPath === undefined ? [path] : [path, realPath]
     this.alias = alias
     this.#way = new WayToFile(calls, path)
   }

@@ -4,7 +4,7 @@ import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { nodeAt, replaceEntries, type TargetNode, type TargetTree, without } from '../plan/tree.ts'
+import { nodeAt, replaceEntries, type TargetNode, type TargetTree, withOld } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
 import type { Inode } from './lineage.ts'
@@ -110,7 +110,8 @@ export class Target {
   /** Believes no more that the mirror's entry is at a path. */
   drop(path: string): void {
     const { tree } = this.#opened
-    replaceEntries(tree, without(tree, path.split('/')).entries)
+    // What is below its first level it may share with what a source gave, which stays as it is.
+    replaceEntries(tree, withOld(tree, { ...tree, entries: new Map() }, [path]).entries)
   }
 
   /**
