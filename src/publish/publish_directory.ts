@@ -150,7 +150,7 @@ async function makeDirectory({ directory, name }: Place, mode: number): Promise<
   }
   await using made = await directory.directory(name)
   // The readers have another umask. But where others may rename, a directory of another use may have got the name.
-  if ((await mark.canBeNew(made.opened, directory)) && (await made.names(1)).length === 0)
+  if (await mark.isNew(made, directory))
     await calls.chmod(made.fd, mode | (Number(made.opened.mode) & 0o6000))
   await syncDirectory(directory)
 }

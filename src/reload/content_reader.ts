@@ -13,8 +13,7 @@ import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { keyOf, pathOf } from '../name_key.ts'
 import { hasData } from '../volume/data_link.ts'
 import { isInternal } from '../volume/layout.ts'
-import { mostOf, readWhole } from '../volume/read_file.ts'
-import { Torn } from '../volume/torn.ts'
+import { mostOf, readWhole, Torn } from '../volume/read_file.ts'
 import { type Contents, contentsOf, differing, leadsOutward, type Reading } from './contents.ts'
 
 /** The most levels. Each holds a descriptor while the levels below are read. */

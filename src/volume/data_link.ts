@@ -5,7 +5,7 @@ import { MAX_LINKS } from '../mounts/syscalls/max_links.ts'
 import type { StatKey } from '../mounts/syscalls/stat_watch.ts'
 import { textOf } from '../name_key.ts'
 import { DATA, nameBeside } from './layout.ts'
-import { Torn } from './torn.ts'
+import { Torn } from './read_file.ts'
 
 /** The directory of a volume, held open. */
 export type Volume = Pick<DirectoryHandle, 'lstat' | 'directory' | 'names'>

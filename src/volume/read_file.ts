@@ -2,9 +2,13 @@ import { codeOf } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile, ReadFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import type { StatKey } from '../mounts/syscalls/stat_watch.ts'
-import { Torn } from './torn.ts'
 
 const CHUNK = 256 * 1024
+
+/** Something changed under its reader, who throws away all that was read so far: two versions may be mixed in it. */
+export class Torn extends Error {
+  override readonly name = 'Torn'
+}
 
 /** Returns the bytes to ask for: at most one more than there should be, which shows that somebody is writing. */
 export function mostOf(left: number): number {

@@ -2,7 +2,7 @@ import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { textOf } from '../../name_key.ts'
 import { isServerGone } from '../../volume/data_link.ts'
 
-export { Torn } from '../../volume/torn.ts'
+export { Torn } from '../../volume/read_file.ts'
 export { codeOf }
 
 /** The source cannot be reached, or its path leads to something else. Nothing may be concluded about its entries. */

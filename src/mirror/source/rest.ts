@@ -1,6 +1,5 @@
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
-import { sameKey } from '../../volume/read_file.ts'
-import { Torn } from '../../volume/torn.ts'
+import { sameKey, Torn } from '../../volume/read_file.ts'
 import type { SourceTree } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 

@@ -4,6 +4,7 @@ import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { LOCK_UN } from '../../mounts/syscalls/syscall_thread.ts'
+import { wasRemoved } from '../../volume/data_link.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { StagingArea } from '../copy/staging_area.ts'
 import type { TargetNode } from '../plan/tree.ts'
@@ -193,8 +194,7 @@ export class Staging {
 /** Returns true if nobody has removed a directory or file. NFS and FUSE no longer know a removed one; others say that it has no name. */
 export async function hasLinks(held: DirectoryHandle | HeldFile): Promise<boolean> {
   try {
-    // Some FUSE servers count no links at all.
-    return (await held.stat()).nlink > 0n || held.opened.nlink === 0n
+    return !wasRemoved(held.opened, await held.stat())
   } catch (error) {
     if (['ENOENT', 'ESTALE'].includes(codeOf(error))) return false
     throw error

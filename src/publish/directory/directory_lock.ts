@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
+import { TaskQueue } from '../../task_queue.ts'
 import { warn } from '../../warning.ts'
 import { openToRead } from '../draft/durable.ts'
 import { about, failure } from '../failure.ts'
@@ -12,8 +13,8 @@ const LIMIT = 30_000
 /** ms between two tries, at first and at most. flock(2) that waits would hold the thread, beyond any limit. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [2, 100]
 
-/** The last call about each directory, by its path. */
-const lasts = new Map<string, Promise<unknown>>()
+/** The calls about each directory, by its path. */
+const queues = new Map<string, TaskQueue>()
 
 /**
  * Runs when the calls of this process about the same path have ended, so that a lock which is not given back holds one thread, however many
@@ -24,13 +25,12 @@ const lasts = new Map<string, Promise<unknown>>()
 export async function inTurn<T>(path: string, run: (until: number) => Promise<T>): Promise<T> {
   const until = performance.now() + LIMIT
   const key = resolve(path)
-  const mine = Promise.resolve(lasts.get(key)).then(() => run(until))
-  const ended = mine.catch(() => {})
-  lasts.set(key, ended)
+  const queue = queues.get(key) ?? new TaskQueue()
+  queues.set(key, queue)
   try {
-    return await mine
+    return await queue.run(() => run(until))
   } finally {
-    if (lasts.get(key) === ended) lasts.delete(key)
+    if (!queue.isBusy) queues.delete(key)
   }
 }
 

@@ -65,8 +65,7 @@ async function makeVersion(directory: DirectoryHandle): Promise<string> {
 async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark): Promise<DirectoryHandle> {
   const directory = await parent.directory(name)
   try {
-    const canBeNew = await mark.canBeNew(directory.opened, parent)
-    if (canBeNew && (await directory.names(1)).length === 0) return directory
+    if (await mark.isNew(directory, parent)) return directory
   } catch (error) {
     await directory.close()
     await parent.calls.unlink(parent.at(name), AT_REMOVEDIR).catch(() => {})

@@ -43,10 +43,10 @@ export class VersionMark {
   }
 
   /** Returns true if the directory can be the one that was just made: a directory of another use must not be opened up and filled. */
-  async canBeNew(directory: FileStat, parent: DirectoryHandle): Promise<boolean> {
-    if (!this.isNeeded || (hasMark(directory) && isPrivate(directory))) return true
-    if (this.#areModesKept) this.#areModesKept = await keepsModes(parent)
-    return !this.#areModesKept
+  async isNew(directory: DirectoryHandle, parent: DirectoryHandle): Promise<boolean> {
+    const isMarked = !this.isNeeded || (hasMark(directory.opened) && isPrivate(directory.opened))
+    if (!isMarked && this.#areModesKept) this.#areModesKept = await keepsModes(parent)
+    return (isMarked || !this.#areModesKept) && (await directory.names(1)).length === 0
   }
 }
 
