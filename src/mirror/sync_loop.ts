@@ -46,7 +46,7 @@ export class SyncLoop {
 
   /** The first pass. */
   async begin(): Promise<void> {
-    const first = this.#pass({ isFirst: true })
+    const first = this.#pass()
     // The end waits for this one as well: what it makes in the target must be there before the target is cleared.
     this.#loop = first.then(
       (outcome) => this.#follow(outcome),
@@ -91,7 +91,7 @@ export class SyncLoop {
       this.#requests = []
       let failure: unknown
       try {
-        outcome = await this.#pass({ isFirst: false })
+        outcome = await this.#pass()
       } catch (error) {
         // A listener's, for one.
         outcome = undefined
@@ -104,8 +104,10 @@ export class SyncLoop {
   }
 
   /** undefined if it failed. Throws what a listener throws. */
-  async #pass({ isFirst }: { isFirst: boolean }): Promise<Outcome | undefined> {
-    const { source, index } = this.#context
+  async #pass(): Promise<Outcome | undefined> {
+    const { index } = this.#context
+    // The first has everything to copy, and delays no change.
+    const isFirst = this.#loop === undefined
     this.#began = performance.now()
     let outcome: Outcome | undefined
     let failure: unknown
@@ -115,8 +117,7 @@ export class SyncLoop {
       failure = error
     }
     if (this.#ended) return outcome
-    // The first has everything to copy, and delays no change.
-    if (!isFirst) this.#sayIfSlow(source.path)
+    if (!isFirst) this.#sayIfSlow()
     if (outcome === undefined) this.#conditions.fail(index, failure)
     else this.#conditions.take(index, outcome)
     this.#conditions.endPass()
@@ -172,7 +173,7 @@ export class SyncLoop {
     const stalled = setTimeout(() => setImmediate(say), pace.limit + interval + PATIENCE).unref()
     try {
       const { ended, longest } = await source.calls.awaitChange(probes.all, pace, config.persistent)
-      if (longest > Math.max(interval, SLOW)) this.#saySlow(source.path, longest)
+      if (longest > Math.max(interval, SLOW)) this.#saySlow(longest)
       this.#wasDisturbed = ended === 'changed'
       // A quiet source is at its full interval when it is looked at thoroughly.
       if (ended === 'quiet') this.#soon = interval
@@ -201,20 +202,20 @@ export class SyncLoop {
     if (ofTarget >= PATIENCE) this.#conditions.stall(index, target.shown, seconds(ofTarget))
   }
 
-  #sayIfSlow(path: string): void {
+  #sayIfSlow(): void {
     const { interval, quiet } = this.#context.config
     const took = performance.now() - this.#began - Math.max(quiet, TWO_TICKS)
-    if (took > Math.max(interval, SLOW)) this.#saySlow(path, took)
+    if (took > Math.max(interval, SLOW)) this.#saySlow(took)
     // One at the limit is not to say it again and again.
     else if (took < interval / 2) this.#saidSlow = false
   }
 
-  #saySlow(path: string, took: number): void {
+  #saySlow(took: number): void {
     if (this.#saidSlow) return
     this.#saidSlow = true
     warn(
       'INOTIFY_BRIDGE_SLOW_POLL',
-      `looking at ${path} took ${seconds(took)}, longer than the interval`,
+      `looking at ${this.#context.source.path} took ${seconds(took)}, longer than the interval`,
       'Changes are seen as much later. Half of the time is left to the server.',
     )
   }

@@ -138,12 +138,13 @@ async function swapData(
   const { calls } = parent
   // A source may have an entry of the draft's name, which stays while `..data` is swapped.
   const [above, draft] = isDraftContent ? [work.held, work.next()] : [parent, DATA_NEXT]
+  const putAway = () => calls.rename(above.at(draft), work.held.at(work.next()))
   try {
     await calls.symlink(to, above.at(draft))
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     // Left from a mirror that was killed between these lines.
-    await putAway(above, draft, work)
+    await putAway()
     await calls.symlink(to, above.at(draft))
   }
   const made = await above.lstat(draft).catch(orDisplaced('..data'))
@@ -156,16 +157,11 @@ async function swapData(
       await calls.unlink(above.at(draft))
       throw error
     }
-    // Somebody's directory: as anything else in the way it goes.
+    // Somebody's directory: as anything else in the way it goes, with the work directory.
     await exchange(calls, above.at(draft), parent.at('..data'), work.held.at(work.next()))
-    await putAway(above, draft, work)
+    await putAway()
   }
   return made
-}
-
-/** Moves an entry in the way into the work directory, with which it goes. */
-async function putAway(parent: DirectoryHandle, name: string, work: StagingArea): Promise<void> {
-  await parent.calls.rename(parent.at(name), work.held.at(work.next()))
 }
 
 /**

@@ -30,7 +30,7 @@ export const NOTHING: Published = { changed: undefined, failures: [], isDeferred
 /** Brings the target up to what the sources have, for one of them at a time. */
 export class Publisher {
   readonly #target: Target
-  readonly #contributions: Array<Contribution | undefined>
+  #contributions: ReadonlyArray<Contribution | undefined>
   /** Called to have another pass over a source. */
   lookAgain: (source: number) => void = () => {}
   /** Told that the target's path has come to lead to another directory. */
@@ -75,13 +75,13 @@ export class Publisher {
       await onTarget(shown, this.#target.opened.staging.prepare(source))
       await this.#target.verify()
       if (moved !== undefined) {
-        this.#contributions.fill(undefined)
+        this.#contributions = this.#contributions.map(() => undefined)
         this.#isUp = false
         this.#isDeferred = false
         // Entries wanting in the old target are no sign for this one.
         this.#deferrals = 0
         this.#heard.clear()
-        for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
+        this.#lookAtOthers(source)
         this.moved(moved)
       }
       return this.#target.begin()
@@ -126,8 +126,7 @@ export class Publisher {
       if (published === undefined) return undefined
       this.#isUp = !published.isDeferred && published.failures.length === 0
       this.#isDeferred = published.isDeferred
-      for (const [index, each] of contributions.entries())
-        if (each !== undefined) this.#contributions[index] = each
+      this.#contributions = contributions
       return published
     })
   }
@@ -139,8 +138,8 @@ export class Publisher {
   goOnWithout(source: number, path: string): void {
     this.#heard.add(source)
     if (this.#contributions[source] !== undefined) return
-    this.#contributions[source] = adopted(this.tree, path)
-    for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
+    this.#contributions = this.#contributions.with(source, adopted(this.tree, path))
+    this.#lookAtOthers(source)
   }
 
   /** Removes from the target all that the mirror has put there. */
@@ -184,14 +183,9 @@ export class Publisher {
         }),
     )
     const all = plan(target.opened.tree, tree)
+    const doubts = contributions.map((each) => each.doubts)
     const without = (failed: Iterable<string>, steps: readonly Step[]) =>
-      safeWithout(
-        failed,
-        steps,
-        target.opened.tree,
-        tree,
-        contributions.map(({ doubts }) => doubts),
-      )
+      safeWithout(failed, steps, target.opened.tree, tree, doubts)
     let steps = all
     if (steps.length === 0) {
       this.#deferrals = 0
@@ -224,15 +218,9 @@ export class Publisher {
       failures.push(error)
       steps = withoutNew(steps, target.opened.staging.made)
     }
-    if (steps.length < all.length) {
-      const isDone = new Set(steps)
-      const failed = all.filter((step) => step.do === 'place' && !isDone.has(step))
-      if (failed.length > 0)
-        steps = without(
-          failed.map(({ path }) => path),
-          steps,
-        )
-    }
+    const isLeft = new Set(steps)
+    const failed = all.filter((step) => step.do === 'place' && !isLeft.has(step)).map(({ path }) => path)
+    if (failed.length > 0) steps = without(failed, steps)
     const applied = await apply(steps, built, target, work, without)
     failures.push(...applied.failures)
     let { isDisplaced } = applied
@@ -256,7 +244,10 @@ export class Publisher {
    * held gives nothing however often it is asked, and whoever goes on displacing what is put in place must not have all of a processor.
    */
   #defer(source: number | undefined): void {
-    if (++this.#deferrals > MOST_DEFERRALS) return
+    if (++this.#deferrals <= MOST_DEFERRALS) this.#lookAtOthers(source)
+  }
+
+  #lookAtOthers(source: number | undefined): void {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
