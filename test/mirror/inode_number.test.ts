@@ -2,7 +2,7 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Placed } from '../../src/mirror/plan/placed.ts'
+import { Placed } from '../../src/mirror/plan/tree.ts'
 import { FileStat } from '../../src/mounts/syscalls/file_stat.ts'
 import { begin, directory, fixture } from './fixture.ts'
 

@@ -7,13 +7,6 @@ import { Replaced, reasonOf, SourceLost } from './errors.ts'
 import { WayToFile } from './single_file.ts'
 import { SoleFile, type SourceHandle } from './source_handle.ts'
 
-/** The inode at the source's path, and its mount. */
-interface Identity {
-  readonly dev: bigint
-  readonly ino: bigint
-  readonly mount: bigint
-}
-
 /**
  * A source by its path, which is looked at anew for each pass: a descriptor held from before would go on showing a directory
  * that is no longer there.
@@ -26,16 +19,10 @@ export class Source {
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
   readonly #way: WayToFile
-  #identity: Identity | undefined
+  // The inode at the path, and its mount.
+  #known: FileStat | undefined
   // The kind of its mount when it was last opened.
-  #kind:
-    | {
-        readonly mount: bigint
-        readonly type: string | undefined
-        readonly revalidates: boolean
-        readonly timesDirectories: boolean
-      }
-    | undefined
+  #kind: ReturnType<typeof kindOf> | undefined
 
   constructor(path: string, calls: SyscallThread, realPath: string | undefined, alias: string | undefined) {
     this.path = path
@@ -50,9 +37,8 @@ export class Source {
     const opened = await this.#reach()
     try {
       await this.#recognize(opened)
-      const { mountOrDevice: mount } = opened.opened
-      this.#kind ??= { mount, ...kindOf(Number(opened.opened.mount), opened.revalidates) }
-      if (this.#kind.mount === mount) return opened
+      this.#kind ??= kindOf(opened)
+      if (this.#kind.mount === opened.opened.mountOrDevice) return opened
     } catch (error) {
       await opened[Symbol.asyncDispose]()
       throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
@@ -89,13 +75,10 @@ export class Source {
    * somebody emptied or made anew.
    */
   async #recognize(opened: SourceHandle): Promise<void> {
-    const { dev, ino, mountOrDevice: mount } = opened.opened
-    const known = this.#identity
-    if (known?.dev === dev && known.ino === ino && known.mount === mount) return
-    if (known !== undefined && known.mount !== mount && (await opened.names(1)).length === 0) {
+    const isOnAnother = this.#known !== undefined && this.#known.mountOrDevice !== opened.opened.mountOrDevice
+    if (isOnAnother && (await opened.names(1)).length === 0)
       throw new SourceLost('its mount is gone: an empty directory is left at its path')
-    }
-    this.#identity = { dev, ino, mount }
+    this.#known = opened.opened
   }
 
   async #reach(): Promise<SourceHandle> {
@@ -114,8 +97,8 @@ export class Source {
 }
 
 /** The mount table may lack a mount of another namespace. The kind of its server, if it has one, is then unknown. */
-function kindOf(id: number, revalidates: boolean) {
-  const mount = mountById(id)
+function kindOf({ opened, revalidates }: SourceHandle) {
+  const mount = mountById(Number(opened.mount))
   const timesDirectories = mount === undefined ? !revalidates : capability(mount).untimedDirectories !== true
-  return { type: mount?.type, revalidates, timesDirectories }
+  return { mount: opened.mountOrDevice, type: mount?.type, revalidates, timesDirectories }
 }

@@ -64,7 +64,8 @@ export async function openLeftover(
     const isAnother = state !== undefined && state.only !== '' && only !== '' && state.only !== only
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
     if (lock === undefined || state?.target !== target.opened.ino || isAnother) return void (await close())
-    if (await isTaken(lock)) throw busy(shown)
+    // Without locks nobody can tell.
+    if ((await tryLock(lock.calls, lock.fd)) === 'taken') throw busy(shown)
     return {
       name,
       state,
@@ -113,11 +114,6 @@ async function openLock(staging: DirectoryHandle): Promise<HeldFile | undefined>
   await using file = await staging.hold(LOCK_FILE).catch(orAbsent)
   if (file === undefined || !isNote(file.opened)) return undefined
   return await openToLock(file).catch(orAbsent)
-}
-
-/** Takes the lock that says "I mirror to this target". Without locks nobody can tell. */
-export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
-  return (await tryLock(calls, fd)) === 'taken'
 }
 
 /**

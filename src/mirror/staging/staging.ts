@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { LOCK_UN } from '../../mounts/syscalls/syscall_thread.ts'
@@ -9,7 +10,6 @@ import { onTarget } from '../copy/safe_copy.ts'
 import { StagingArea } from '../copy/staging_area.ts'
 import type { TargetNode } from '../plan/tree.ts'
 import {
-  isTaken,
   type Leftover,
   LOCK_FILE,
   openLeftover,
@@ -248,7 +248,8 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
   try {
     lock = await held.create(LOCK_FILE, NOTE_MODE)
     // Another start has it, or has removed it, whether or not it came to removing the directory.
-    if ((await isTaken(lock)) || !(await hasLinks(lock))) throw new CallError(constants.errno.ENOENT, 'flock')
+    const isTaken = (await tryLock(calls, lock.fd)) === 'taken'
+    if (isTaken || !(await hasLinks(lock))) throw new CallError(constants.errno.ENOENT, 'flock')
     await writeStateFile(held, state, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.

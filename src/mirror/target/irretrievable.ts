@@ -4,19 +4,17 @@ import { textOf } from '../../name_key.ts'
 /** Names that are told; there may be any number. */
 const TOLD = 5
 
-/** An entry that is missing in the target, and that its source cannot give again. */
-export interface Lost {
-  readonly name: string
-  readonly source: string
-}
-
 /**
  * Returns the error that says what is missing in the target and a source can give no more, as it is held, lost or unreadable: somebody has removed it,
  * or it never fitted.
  *
  * @param keepsOthersBack whether the keys of the other sources wait
  */
-export function irretrievable(target: string, lost: readonly Lost[], keepsOthersBack: boolean): InotifyError {
+export function irretrievable(
+  target: string,
+  lost: ReadonlyArray<{ readonly name: string; readonly source: string }>,
+  keepsOthersBack: boolean,
+): InotifyError {
   const names = [...new Set(lost.map(({ name }) => textOf(name)))]
   const sources = new Set(lost.map(({ source }) => source))
   const more = names.length > TOLD ? ` and ${names.length - TOLD} more` : ''

@@ -185,13 +185,11 @@ async function refuseOverlaps(
   path: string,
 ): Promise<void> {
   const target = await onTarget(path, lineageOf(held))
-  for (const source of sources) refuseOverlap(source.lineage, target, path)
-}
-
-function refuseOverlap(source: Lineage, target: Lineage, path: string): void {
-  if (isSame(source.inodes[0], target.inodes[0])) throw overlap(path, 'it is the source itself')
-  if (isWithin(target, source)) throw overlap(path, 'it is inside the source')
-  if (isWithin(source, target)) throw overlap(path, 'the source is inside it')
+  for (const { lineage } of sources) {
+    if (isSame(lineage.inodes[0], target.inodes[0])) throw overlap(path, 'it is the source itself')
+    if (isWithin(target, lineage)) throw overlap(path, 'it is inside the source')
+    if (isWithin(lineage, target)) throw overlap(path, 'the source is inside it')
+  }
 }
 
 function overlap(path: string, what: string): InotifyError {

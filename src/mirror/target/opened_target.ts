@@ -67,23 +67,19 @@ async function openOnce(
   from?: Inode,
 ): Promise<OpenedTarget> {
   const { held, created } = await openTarget(calls, directory, sources, from)
+  let staging: Staging | undefined
   try {
     await warnUnlessInMemory(held, directory)
     const options = { shown: directory, createdTarget: created, only }
-    const staging = await onTarget(directory, Staging.open(held, options))
-    try {
-      const tree = await onTarget(directory, readBack(held, staging.made, only, bytes))
-      // One name is the staging directory's.
-      const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
-      const above = await inodeAt(calls, dirname(directory))
-      return { held, wasEmpty, above, staging, tree, passes: 0 }
-    } catch (error) {
-      await letGoOf(staging).catch(() => {})
-      throw error
-    }
+    staging = await onTarget(directory, Staging.open(held, options))
+    const tree = await onTarget(directory, readBack(held, staging.made, only, bytes))
+    // One name is the staging directory's.
+    const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
+    const above = await inodeAt(calls, dirname(directory))
+    return { held, wasEmpty, above, staging, tree, passes: 0 }
   } catch (error) {
     const isGone = await isRemoved(held)
-    await held.close()
+    await letGo(held, staging)
     if (isGone) throw new TargetGone()
     if (created) await removeIfEmpty(calls, directory).catch(() => {})
     throw error
@@ -104,15 +100,10 @@ async function inodeAt(calls: SyscallThread, path: string): Promise<Inode | unde
   }
 }
 
-/** Closes what was mirrored to. */
-export async function letGo({ held, staging }: OpenedTarget): Promise<void> {
+/** Closes what was mirrored to, and leaves the notes for the next mirror. */
+export async function letGo(held: DirectoryHandle, staging: Staging | undefined): Promise<void> {
+  const leaving = staging && (staging.made.size > 0 ? staging.leave() : staging.remove())
   // If it has been removed, nothing can be left.
-  await letGoOf(staging).catch(() => {})
+  await leaving?.catch(() => {})
   await held.close()
-}
-
-/** Leaves the notes for the next mirror. */
-async function letGoOf(staging: Staging): Promise<void> {
-  if (staging.made.size > 0) await staging.leave()
-  else await staging.remove()
 }

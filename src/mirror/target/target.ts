@@ -69,7 +69,7 @@ export class Target {
     for (const each of this.#former) {
       if (each.passes > 0) continue
       this.#former.delete(each)
-      await letGo(each)
+      await letGo(each.held, each.staging)
     }
   }
 
@@ -147,7 +147,7 @@ export class Target {
 
   /** Closes all that is open but the present staging directory, which is removed or left before. */
   async close(): Promise<void> {
-    for (const each of this.#former) await letGo(each)
+    for (const { held, staging } of this.#former) await letGo(held, staging)
     await this.held.close()
     // The thread keeps the order: when this is answered all is closed, and the target can be unmounted.
     await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
