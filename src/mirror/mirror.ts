@@ -175,7 +175,6 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     relayed?.close()
     await Promise.all(loops.map((loop) => loop.end()))
     try {
-      await publisher.settled()
       if (content !== 'remove') return await publisher.leave()
       const failures = await publisher.withdraw()
       await target.opened.staging.remove()

@@ -23,21 +23,7 @@ import { Target } from './target/target.ts'
 const PARTING = 500
 
 /** The open parts of a mirror. */
-export interface Prepared {
-  readonly target: Target
-  readonly publisher: Publisher
-  readonly conditions: Conditions
-  /** One for each source. */
-  readonly loops: readonly SyncLoop[]
-  /** To be opened before the loops begin. */
-  readonly mounts: MountWatch
-  readonly relayed: Relayed | undefined
-  readonly summary: Summary
-  /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
-  readonly inherited: boolean
-  /** Everything that is still open. */
-  close(): Promise<void>
-}
+export type Prepared = Awaited<ReturnType<typeof prepare>>
 
 /** The sources and the target. The type of a file system is undefined if it is not known. */
 export interface Summary {
@@ -56,7 +42,7 @@ interface Found extends SourceDirectory {
 }
 
 /** Opens all that the passes need, or leaves nothing open and nothing made. */
-export async function prepare(config: MirrorConfig, emit: Emit): Promise<Prepared> {
+export async function prepare(config: MirrorConfig, emit: Emit) {
   requireProc()
   const calls = new SyscallThread()
   const ways = config.sources.map((path) => ({ path, calls: new SyscallThread() }))
@@ -90,7 +76,7 @@ async function prepareTarget(
   found: readonly Found[],
   calls: SyscallThread,
   emit: Emit,
-): Promise<Prepared> {
+) {
   const [first] = found
   const isSole = found.length === 1 && first?.isFile === true
   if (isSole) await refuseAsFile(calls, first, config.target)
@@ -128,10 +114,12 @@ async function prepareTarget(
     target,
     publisher,
     conditions,
+    /** One for each source. */
     loops,
+    /** To be opened before the loops begin. */
     mounts,
     relayed,
-    get summary() {
+    get summary(): Summary {
       return {
         sources: passes.map(({ source: { path, type } }) => ({ path, type })),
         target: { path: config.target, type: mountById(Number(target.held.opened.mount))?.type },
@@ -139,7 +127,9 @@ async function prepareTarget(
         keys: countKeys(publisher.tree),
       }
     },
+    /** True: the target had entries before: an earlier mirror's, or somebody else's that have been replaced. */
     inherited: !target.opened.wasEmpty,
+    /** Closes everything that is still open. */
     close: async () => {
       await target.close()
       calls.end()

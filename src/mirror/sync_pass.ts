@@ -1,5 +1,6 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
+import { atOnce } from '../mounts/syscalls/concurrency.ts'
 import type { Before, Missing, Staged } from './copy/staged.ts'
 import { Stager } from './copy/stager.ts'
 import type { MirrorConfig } from './options.ts'
@@ -129,18 +130,15 @@ export class SyncPass {
     if (over !== undefined)
       firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
     const had = publisher.contributionOf(index)
-    const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
+    const isSwapped = had?.generation !== undefined && had.generation.name !== snapshot.data
     // A swap leaves entries to be removed: the permission is asked with the rest.
-    const [verified, confirmed] = await Promise.allSettled([
-      scan.verify(snapshot),
-      isSwapped ? source.confirm(root.opened) : undefined,
-    ])
-    for (const each of [verified, confirmed]) {
-      if (each.status === 'fulfilled') continue
+    const confirm = () => source.confirm(root.opened)
+    const checks = [() => scan.verify(snapshot), ...(isSwapped ? [confirm] : [])]
+    await atOnce(checks, (check) => check()).catch(async (error) => {
       // Not the source, if the path leads to another by now.
-      if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
-      throw each.reason
-    }
+      if (!(error instanceof Torn)) await confirm()
+      throw error
+    })
     const moved = await movedLinks(root, snapshot, source.paths)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews

@@ -209,7 +209,7 @@ test('a link to the version that waits goes on leading where it led', () => {
     p: '..data/p',
   })
   const { entries } = tree({ a: '..data/a', direct: '..2/a', p: 'd/p', d: {} })
-  const generation = { from: '..2', tree: tree({ a: file('y') }) }
+  const generation = { name: '..2', tree: tree({ a: file('y') }) }
   // The new end of `p` cannot be had, so the old version stays.
   const doubts = { wanting: new Set(['d/p']), nowhere: new Set<string>() }
   const source = { source: '/s', entries, generation, isAdopted: false, isLastGood: true, doubts }

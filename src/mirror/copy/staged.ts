@@ -1,4 +1,5 @@
 import type { InotifyError } from '../../errors.ts'
+import type { Generation } from '../plan/generation.ts'
 import type { Skipped, TargetNode, TargetTree } from '../plan/tree.ts'
 import type { Rest } from '../source/rest.ts'
 
@@ -6,8 +7,8 @@ import type { Rest } from '../source/rest.ts'
 export interface Staged {
   /** All but the generation and `..data`. */
   readonly entries: Map<string, TargetNode>
-  /** undefined if the source has none, or it could not be had: its keys keep their last good version. */
-  readonly generation: StagedGeneration | undefined
+  /** By its name in the source. undefined if the source has none, or it could not be had: its keys keep their last good version. */
+  readonly generation: Generation | undefined
   /** The entries that should be there, and are not. */
   readonly missing: readonly Missing[]
   /** The paths of missing entries of which the target has no older version either. */
@@ -24,20 +25,13 @@ export interface Missing extends Skipped {
   readonly isPassing: boolean
 }
 
-/** The directory behind `..data`. */
-export interface StagedGeneration {
-  /** Its name in the source. */
-  readonly from: string
-  readonly tree: TargetTree
-}
-
 /** The source's part so far, and the findings of the passes before. */
 export interface Before {
   readonly target: TargetTree
   /** The source's part of the target, as it added that itself. */
   readonly own: ReadonlyMap<string, TargetNode> | undefined
   /** The source's generation as the target shows it. */
-  readonly generation: StagedGeneration | undefined
+  readonly generation: Generation | undefined
   /** Which paths of the source to read again, though their stat keys have not changed. */
   readonly rest: Rest
 }

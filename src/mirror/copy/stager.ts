@@ -4,6 +4,7 @@ import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { textOf } from '../../name_key.ts'
 import { sameKey } from '../../volume/read_file.ts'
+import type { Generation } from '../plan/generation.ts'
 import {
   isCopyOf,
   leavesOf,
@@ -18,7 +19,7 @@ import { type Stillness, TWO_TICKS } from '../source/rest.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import { beneath, type SourceHandle } from '../source/source_handle.ts'
 import { digestFile, holdsTheSame } from './safe_copy.ts'
-import type { Before, Missing, Staged, StagedGeneration } from './staged.ts'
+import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
 
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
@@ -117,17 +118,17 @@ export class Stager {
     source: Snapshot['generation'],
     data: string,
     held: DirectoryHandle | undefined,
-  ): Promise<StagedGeneration | undefined> {
+  ): Promise<Generation | undefined> {
     if (typeof source === 'string') return this.#skip('..data', source)
     const { generation: had, rest } = this.#before
-    const isCopy = had?.from === data && isCopyOf(had.tree, source)
+    const isCopy = had?.name === data && isCopyOf(had.tree, source)
     if (isCopy && !rest.isUnsureIn(data)) return had
     if (held === undefined) throw new Torn(`${textOf(data)} has only just become a directory`)
     // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
     if (isCopy && (await holdsTheSame(held, had.tree))) return had
     // As its readers know it: its own name is another in each version.
     const copy = await this.#generation(held, source, '..data')
-    return copy && { from: data, tree: copy }
+    return copy && { name: data, tree: copy }
   }
 
   /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */

@@ -15,11 +15,10 @@ export function adopted(target: TargetTree, source: string): Contribution {
   else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
   // A killed mirror leaves the draft as a link; any other entry of the name is a source's.
   if (current !== undefined && entries.get(DATA_NEXT)?.kind === 'link') entries.delete(DATA_NEXT)
-  const generation = current && { from: current.name, tree: current.tree }
   return {
     source,
     entries,
-    generation,
+    generation: current,
     isAdopted: target.entries.size > 0,
     isLastGood: true,
     doubts: NO_DOUBTS,

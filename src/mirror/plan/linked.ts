@@ -33,7 +33,7 @@ export function linked(
   const all = { entries, generation: undefined, missing, wanting: new Set<string>(), failures: [] }
   if (data === undefined) return all
   if (typeof generation !== 'string')
-    return { ...all, generation: { from: data, tree: linkAll(generation, '..data/') } }
+    return { ...all, generation: { name: data, tree: linkAll(generation, '..data/') } }
   skip('..data', generation)
   return all
 }

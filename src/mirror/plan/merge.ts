@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pathOf } from '../../name_key.ts'
-import type { StagedGeneration } from '../copy/staged.ts'
-import { currentGeneration, nameGeneration } from './generation.ts'
+import { currentGeneration, type Generation, nameGeneration } from './generation.ts'
 import { type Doubts, keepReached, keepWithout } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
@@ -10,7 +9,8 @@ export interface Contribution {
   /** The source's path. */
   readonly source: string
   readonly entries: ReadonlyMap<string, TargetNode>
-  readonly generation: StagedGeneration | undefined
+  /** By its name in the source. */
+  readonly generation: Generation | undefined
   /** True: an earlier mirror left it. The source then has only what no other source has. */
   readonly isAdopted: boolean
   /** True: the source can give no more of it, as far as is known. An entry that somebody removes in the target is gone. */
@@ -19,27 +19,25 @@ export interface Contribution {
 }
 
 /** A name that two sources have: the first keeps it. */
-export interface Conflict {
+interface Conflict {
   readonly name: string
   readonly sources: readonly [string, string]
-}
-
-export interface Merged {
-  readonly tree: TargetTree
-  readonly conflicts: readonly Conflict[]
 }
 
 /**
  * Merges several sources as a projected volume does: their entries side by side, and the keys of all AtomicWriter's directories in one
  * generation behind one `..data`.
  */
-export function merge(contributions: readonly Contribution[], target: TargetTree): Merged {
+export function merge(
+  contributions: readonly Contribution[],
+  target: TargetTree,
+): { readonly tree: TargetTree; readonly conflicts: readonly Conflict[] } {
   const parts = [...contributions].sort((a, b) => Number(a.isAdopted) - Number(b.isAdopted))
   const union = new Union()
   for (const { source, entries, isAdopted } of parts) union.add(entries, source, isAdopted)
   const entries = union.entries
   const generation = mergeGenerations(parts, union)
-  const name = generation && nameGeneration(target, generation.from, generation.tree, entries)
+  const name = generation && nameGeneration(target, generation.name, generation.tree, entries)
   if (generation !== undefined && name !== undefined) {
     union.replace('..data', generation.source)
     entries.set(name, generation.tree)
@@ -55,7 +53,7 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
 function mergeGenerations(
   contributions: readonly Contribution[],
   { conflicts }: Union,
-): (StagedGeneration & { readonly source: string }) | undefined {
+): (Generation & { readonly source: string }) | undefined {
   const generations = contributions.flatMap(({ source, generation, isAdopted }) =>
     generation === undefined ? [] : [{ source, isAdopted, ...generation }],
   )
@@ -66,10 +64,10 @@ function mergeGenerations(
   // The user's links to the key mostly conflict as well.
   for (const conflict of union.conflicts)
     if (!conflicts.some(({ name }) => name === conflict.name)) conflicts.push(conflict)
-  const names = createHash('sha256').update(pathOf(generations.map(({ from }) => from).join('/')))
+  const names = createHash('sha256').update(pathOf(generations.map((each) => each.name).join('/')))
   return {
     source: first.source,
-    from: `..merged_${names.digest('hex').slice(0, 16)}`,
+    name: `..merged_${names.digest('hex').slice(0, 16)}`,
     tree: { ...first.tree, entries: union.entries },
   }
 }

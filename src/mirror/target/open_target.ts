@@ -14,12 +14,6 @@ import { isTrustedWay } from './trusted_way.ts'
 const TMPFS_MAGIC = 0x01021994
 const RAMFS_MAGIC = 0x858458f6
 
-/** The target's directory, open, and whether it had to be made. */
-export interface OpenTarget {
-  readonly held: DirectoryHandle
-  readonly created: boolean
-}
-
 /** Another mirror that had made the target's directory, and gave up because of this one, has removed it. */
 export class TargetGone extends Error {
   override readonly name = 'TargetGone'
@@ -34,7 +28,7 @@ export interface SourceDirectory {
 }
 
 /**
- * Opens the target, makes it if it is missing, and refuses one that is in a source or around it.
+ * Opens the target, makes it (`created`) if it is missing, and refuses one that is in a source or around it.
  *
  * @param above where the way to the target can be changed by others: the directory that it must be in. No symlink leads to it then,
  *   and it must be empty, or a mirror's of this user before
@@ -44,7 +38,7 @@ export async function openTarget(
   path: string,
   sources: readonly SourceDirectory[],
   above?: Inode,
-): Promise<OpenTarget> {
+): Promise<{ readonly held: DirectoryHandle; readonly created: boolean }> {
   const apart = sources.filter(({ isFile }) => !isFile)
   const existing = above === undefined ? await openExisting(calls, path) : undefined
   if (existing !== undefined) {

@@ -116,7 +116,7 @@ export class Publisher {
     mayRemove: boolean,
   ): Promise<Published | undefined> {
     return this.#turns.run(async () => {
-      if (this.#target.isFormer(opened)) throw new Replaced('the target was replaced')
+      if (opened !== this.#target.opened) throw new Replaced('the target was replaced')
       const contributions = withoutClaimed(this.#contributions.with(source, contribution))
       const known = contributions.filter((each) => each !== undefined)
       const isComplete = known.length === contributions.length
@@ -159,11 +159,6 @@ export class Publisher {
       await this.#target.opened.staging.record(this.#target.made)
       await this.#target.opened.staging.leave()
     })
-  }
-
-  /** Resolves when nothing is being published. */
-  async settled(): Promise<void> {
-    await this.#turns.idle()
   }
 
   async #bringUp(

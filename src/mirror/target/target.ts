@@ -58,11 +58,6 @@ export class Target {
     return this.#opened
   }
 
-  /** Returns true if the path leads to another directory since a pass began. */
-  isFormer(opened: OpenedTarget): boolean {
-    return opened !== this.#opened
-  }
-
   /** Ends a pass. A former directory is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
   async end(opened: OpenedTarget): Promise<void> {
     opened.passes--
