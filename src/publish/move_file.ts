@@ -4,7 +4,7 @@ import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { AT_REMOVEDIR } from '../mounts/syscalls/syscall_thread.ts'
 import { checkVersion, openVersion, sameKey, Torn } from '../volume/read_file.ts'
 import { syncDirectory, syncFile } from './draft/durable.ts'
-import { hasOwner, keepOwner, notProven } from './draft/owner.ts'
+import { hasOwner, keepOwner } from './draft/owner.ts'
 import { openPlace, type Place, refuseMountPoint } from './draft/place.ts'
 import { withTemporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
@@ -36,7 +36,12 @@ async function move(from: Place, to: Place): Promise<boolean> {
   // rename(2) of one link to another of the same file does nothing, and leaves both.
   const isOtherLink = old !== undefined && old.dev === stat.dev && old.ino === stat.ino && stat.nlink > 1n
   if (isOtherLink) await about(from.shown, from.directory.calls.unlink(from.directory.at(from.name)))
-  else if (!(await renameOnMount(from, to))) return await moveAcross(from, to)
+  else if (!(await renameOnMount(from, to))) {
+    const version = await copyStable(from, to)
+    await about(to.shown, syncDirectory(to.directory))
+    await removeSource(from, version)
+    return true
+  }
   await about(to.shown, syncDirectory(to.directory))
   await about(from.shown, syncDirectory(from.directory))
   return false
@@ -51,13 +56,6 @@ async function renameOnMount(from: Place, to: Place): Promise<boolean> {
     if (codeOf(error) === 'EXDEV') return false
     throw error
   }
-}
-
-async function moveAcross(from: Place, to: Place): Promise<boolean> {
-  const version = await copyStable(from, to)
-  await about(to.shown, syncDirectory(to.directory))
-  await removeSource(from, version)
-  return true
 }
 
 /** Copies the source and returns the version that was copied. */
@@ -115,7 +113,11 @@ async function copyLink(from: Place, to: Place, version: FileStat): Promise<void
     const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))
     await using link = await temporary.makeLink(text)
     // If the entry is not the link made here, it may be anybody's file.
-    if (!hasOwner(link, version) && !(await temporary.isOurs(link, text))) throw notProven(to.shown)
+    if (!hasOwner(link, version) && !(await temporary.isOurs(link, text))) {
+      const hint =
+        'its owner could not be kept: the symlink that was made for it is not provably that one any more, or the mount decides on owners and modes'
+      throw failure('EPERM', 'chown', to.shown, hint)
+    }
     await keepOwner(link, version, to.shown)
     await checkSource(from, undefined, version)
     await temporary.renameLinkTo(to.name)

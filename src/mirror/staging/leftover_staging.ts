@@ -65,7 +65,13 @@ export async function openLeftover(
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
     if (lock === undefined || state?.target !== target.opened.ino || isAnother) return void (await close())
     // Without locks nobody can tell.
-    if ((await tryLock(lock.calls, lock.fd)) === 'taken') throw busy(shown)
+    if ((await tryLock(lock.calls, lock.fd)) === 'taken')
+      throw new InotifyError({
+        errno: 'EBUSY',
+        syscall: 'mirror',
+        path: shown,
+        hint: 'another mirror writes to this target: give each a target of its own',
+      })
     return {
       name,
       state,
@@ -157,13 +163,4 @@ async function isUnfinished(held: DirectoryHandle): Promise<boolean> {
 function noneIfGone(error: unknown): Buffer[] {
   if (!['ENOENT', 'ESTALE'].includes(codeOf(error))) throw error
   return []
-}
-
-function busy(path: string): InotifyError {
-  return new InotifyError({
-    errno: 'EBUSY',
-    syscall: 'mirror',
-    path,
-    hint: 'another mirror writes to this target: give each a target of its own',
-  })
 }

@@ -40,7 +40,7 @@ export async function openTarget(
   above?: Inode,
 ): Promise<{ readonly held: DirectoryHandle; readonly created: boolean }> {
   const apart = sources.filter(({ isFile }) => !isFile)
-  const existing = above === undefined ? await openExisting(calls, path) : undefined
+  const existing = above === undefined ? await onTarget(path, openExisting(calls, path)) : undefined
   if (existing !== undefined) {
     try {
       await refuseOverlaps(apart, existing, path)
@@ -169,7 +169,7 @@ async function openExisting(calls: SyscallThread, path: string): Promise<Directo
     return await DirectoryHandle.open(calls, path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    return await onTarget(path, Promise.reject(error))
+    throw error
   }
 }
 

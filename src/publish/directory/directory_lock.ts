@@ -48,7 +48,10 @@ export async function lockDirectory(directory: DirectoryHandle, shown: string, u
       (await tryLock(directory.calls, fd)) === 'taken';
       pause = Math.min(2 * pause, LONGEST_PAUSE)
     ) {
-      if (performance.now() >= until) throw locked(shown)
+      if (performance.now() >= until) {
+        const hint = `somebody else has held a lock on the directory for ${LIMIT / 1000} s, as whoever may read it can: lslocks says who`
+        throw failure('EBUSY', 'flock', shown, hint)
+      }
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
   } finally {
@@ -62,9 +65,4 @@ function warnOfLock(shown: string): void {
     `somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`,
     'Another publisher is at it, has been stopped, or another program has locked the directory (lslocks).',
   )
-}
-
-function locked(shown: string): Error {
-  const hint = `somebody else has held a lock on the directory for ${LIMIT / 1000} s, as whoever may read it can: lslocks says who`
-  return failure('EBUSY', 'flock', shown, hint)
 }

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import type { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother } from '../../mounts/syscalls/ownership.ts'
 import { DATA, DATA_NEXT, isReserved, isVersionName, linkText, nameBeside } from '../../volume/layout.ts'
@@ -31,7 +30,10 @@ export interface Layout {
 export async function readLayout(directory: DirectoryHandle, shown: string): Promise<Layout | undefined> {
   const above = await directory.stat()
   const all = await directory.names(MOST_NAMES + 1)
-  if (all.length > MOST_NAMES) throw tooManyNames(shown)
+  if (all.length > MOST_NAMES) {
+    const hint = `it has more than ${MOST_NAMES} entries, and each would be looked at: publish into a directory of its own`
+    throw failure('EFBIG', 'getdents64', shown, hint)
+  }
   // A name that is no UTF-8 belongs to no key and not to the layout.
   const names = all.filter((name) => isUtf8(name)).map(String)
   const links = new Set<string>()
@@ -59,9 +61,4 @@ export async function readLayout(directory: DirectoryHandle, shown: string): Pro
   if (version === undefined) current = ''
   else if (isLaidByAnother(version, above)) others.add(current)
   return { current, hasData, versions, next, links, others }
-}
-
-function tooManyNames(shown: string): InotifyError {
-  const hint = `it has more than ${MOST_NAMES} entries, and each would be looked at: publish into a directory of its own`
-  return failure('EFBIG', 'getdents64', shown, hint)
 }

@@ -122,14 +122,13 @@ async function holds(directory: DirectoryHandle, keys: Keys): Promise<boolean> {
     if (key.kind === 'directory') {
       await using below = await directory.directory(name)
       if (!(await holds(below, key))) return false
-    } else if (!(await holdsData(directory, name, key.data))) return false
+    } else {
+      await using file = await directory.file(name, mostOf(key.data.length))
+      const { digest } = await readWhole(file, key.data.length, () => {})
+      if (digest !== hash('sha256', key.data, 'base64')) return false
+    }
   }
   return true
-}
-
-async function holdsData(directory: DirectoryHandle, name: string, data: Buffer): Promise<boolean> {
-  await using file = await directory.file(name, mostOf(data.length))
-  return (await readWhole(file, data.length, () => {})).digest === hash('sha256', data, 'base64')
 }
 
 /** Removes a version directory; nothing else of that name. */

@@ -1,4 +1,3 @@
-import type { InotifyError } from '../../errors.ts'
 import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
@@ -29,11 +28,4 @@ export async function keepOwner(file: HeldFile, old: FileStat, shown: string): P
     const hint = `its owner ${uid}:${gid} could not be kept: run as that user or with CAP_CHOWN, or remove the file first`
     throw failure(-error.errno, 'chown', shown, hint)
   }
-}
-
-/** Returns the error for an entry that cannot be proved to be the new symlink. */
-export function notProven(shown: string): InotifyError {
-  const hint =
-    'its owner could not be kept: the symlink that was made for it is not provably that one any more, or the mount decides on owners and modes'
-  return failure('EPERM', 'chown', shown, hint)
 }
