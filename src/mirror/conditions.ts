@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { textOf } from '../name_key.ts'
@@ -22,23 +23,25 @@ interface Known {
 /** The state of a source that has not been looked at since the target is this one. */
 const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
 
-export type Emit = <K extends keyof MirrorEvents>(event: K, ...values: MirrorEvents[K]) => void
-
 /** Knows the state of each source, and so of the whole: why the target is not what the sources are. Tells each trouble once while it lasts. */
 export class Conditions {
   readonly #sources: readonly string[]
   readonly #publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>
-  readonly #emit: Emit
+  readonly #events: EventEmitter<MirrorEvents>
   readonly #known: readonly Known[]
   #state: MirrorState = 'mirroring'
   #reason = ''
   #generation = 0
   #hasListeners = false
 
-  constructor(sources: readonly string[], publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>, emit: Emit) {
+  constructor(
+    sources: readonly string[],
+    publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>,
+    events: EventEmitter<MirrorEvents>,
+  ) {
     this.#sources = sources
     this.#publisher = publisher
-    this.#emit = emit
+    this.#events = events
     this.#known = sources.map(() => ({
       state: 'mirroring',
       reason: '',
@@ -90,7 +93,7 @@ export class Conditions {
     if (this.#publisher.isUp) for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
     this.#enterWorst()
     if (state === 'source-lost') this.#publisher.goOnWithout(source, this.#sources[source] ?? '')
-    if (changed !== undefined) this.#emit('update', { changed, generation: ++this.#generation })
+    if (changed !== undefined) this.#events.emit('update', { changed, generation: ++this.#generation })
     if (skipped !== undefined)
       this.#skip(
         known,
@@ -118,7 +121,7 @@ export class Conditions {
 
   /** All that a pass has found, or its failure, has been told. */
   endPass(): void {
-    this.#emit('pass')
+    this.#events.emit('pass')
   }
 
   /** The first passes are over, and there may be listeners. */
@@ -155,14 +158,14 @@ export class Conditions {
     this.#reason = reason
     if (state === this.#state) return
     this.#state = state
-    this.#emit('state', state, reason)
+    this.#events.emit('state', state, reason)
   }
 
   #skip(known: Known, skipped: readonly Skipped[]): void {
     const before = new Set(known.skipped.map(({ path, reason }) => `${path}\n${reason}`))
     known.skipped = skipped.map(({ path, reason }) => ({ path, reason }))
     for (const entry of known.skipped)
-      if (!before.has(`${entry.path}\n${entry.reason}`)) this.#emit('skipped', entry)
+      if (!before.has(`${entry.path}\n${entry.reason}`)) this.#events.emit('skipped', entry)
   }
 
   #report(known: Known, errors: readonly InotifyError[]): void {
@@ -171,7 +174,7 @@ export class Conditions {
     known.failures = errors
     for (const error of errors) {
       const condition = conditionOf(error)
-      if (!told.has(condition)) this.#emit('error', error)
+      if (!told.has(condition)) this.#events.emit('error', error)
       told.add(condition)
     }
   }

@@ -2,7 +2,6 @@ import { EventEmitter, once } from 'node:events'
 import { type InspectOptions, inspect } from 'node:util'
 import { InotifyError, refuseUnknown } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
-import type { Emit } from './conditions.ts'
 import type { Missing } from './copy/staged.ts'
 import { type MirrorEvents, type MirrorState, rethrow } from './events.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
@@ -60,14 +59,14 @@ export async function mirror(
 /** A running mirror, see {@link mirror}. */
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
   readonly #config: MirrorConfig
-  readonly #prepared: Prepared
+  // There from the first pass on, before which nobody has the mirror.
+  #prepared!: Prepared
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
 
-  private constructor(config: MirrorConfig, prepared: Prepared) {
+  private constructor(config: MirrorConfig) {
     super()
     this.#config = config
-    this.#prepared = prepared
   }
 
   /** @internal Use {@link mirror}. */
@@ -77,10 +76,9 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     // Loaded here: three quarters of the memory, which few importers of the package need.
     const { prepare } = await loadPart(() => import('./prepare.ts'))
     signal?.throwIfAborted()
-    let mirror: Mirror
-    const emit: Emit = (event, ...values) => void mirror.emit(event, ...(values as never))
-    const prepared = await prepare(config, emit)
-    mirror = new Mirror(config, prepared)
+    const mirror = new Mirror(config)
+    const prepared = await prepare(config, mirror)
+    mirror.#prepared = prepared
     try {
       await prepared.mounts.open()
       // The first passes have no listeners, so that an 'error' in one is thrown here.

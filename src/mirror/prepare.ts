@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { basename, dirname } from 'node:path'
 import { AddonLoadError, InotifyError } from '../errors.ts'
 import { mountById } from '../mounts/mount_of.ts'
@@ -6,8 +7,8 @@ import { requireProc } from '../mounts/proc.ts'
 import { CallError, codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
-import { Conditions, type Emit } from './conditions.ts'
-import { rethrow } from './events.ts'
+import { Conditions } from './conditions.ts'
+import { type MirrorEvents, rethrow } from './events.ts'
 import type { MirrorConfig } from './options.ts'
 import { countKeys } from './plan/tree.ts'
 import { Relayed } from './relayed.ts'
@@ -42,7 +43,7 @@ interface Found extends SourceDirectory {
 }
 
 /** Opens all that the passes need, or leaves nothing open and nothing made. */
-export async function prepare(config: MirrorConfig, emit: Emit) {
+export async function prepare(config: MirrorConfig, events: EventEmitter<MirrorEvents>) {
   requireProc()
   const calls = new SyscallThread()
   const ways = config.sources.map((path) => ({ path, calls: new SyscallThread() }))
@@ -59,7 +60,7 @@ export async function prepare(config: MirrorConfig, emit: Emit) {
   const found: Found[] = []
   try {
     for (const { path, calls } of ways) found.push(await findSource(path, calls))
-    return await prepareTarget(config, found, calls, emit)
+    return await prepareTarget(config, found, calls, events)
   } catch (error) {
     endSources()
     calls.end()
@@ -75,7 +76,7 @@ async function prepareTarget(
   config: MirrorConfig,
   found: readonly Found[],
   calls: SyscallThread,
-  emit: Emit,
+  events: EventEmitter<MirrorEvents>,
 ) {
   const [first] = found
   const isSole = found.length === 1 && first?.isFile === true
@@ -95,14 +96,14 @@ async function prepareTarget(
     const source = new Source(path, own, lineage.path, alias)
     passes.push({ config, source, index, publisher, target })
   }
-  const conditions = new Conditions(config.sources, publisher, emit)
+  const conditions = new Conditions(config.sources, publisher, events)
   const loops = passes.map((context) => new SyncLoop(context, conditions))
   const relayed = config.relay && new Relayed(config.relay, loops)
   publisher.lookAgain = (source) => void loops[source]?.refresh().catch(rethrow)
   // An error of no source, over once told: the mirror goes on at once into the new directory.
   publisher.moved = (error) => {
     conditions.moved()
-    emit('error', error)
+    events.emit('error', error)
   }
   // Held descriptors do not see a mount over a source, nor an unmount.
   const mounts = new MountWatch((points) => {

@@ -144,7 +144,8 @@ export class Scan implements AsyncDisposable {
     const tree: SourceTree = { kind: 'directory', key: statKey(directory.held.opened), entries }
     names.sort(Buffer.compare)
     for (let first = 0; first < names.length; first += AT_ONCE) {
-      const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
+      const keys = names.slice(first, first + AT_ONCE).map(keyOf)
+      const some = directory.path === '' ? keys.filter((name) => !this.#isInternal(name)) : keys
       // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
       const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
       for (const [index, name] of some.entries()) {
@@ -187,11 +188,6 @@ export class Scan implements AsyncDisposable {
     else if (this.#files > files) found.push(`${this.#files} files, at most ${files}`)
     if (this.#bytes > bytes) found.push(`${this.#bytes} bytes, at most ${bytes}`)
     return found.length === 0 ? undefined : found.join(' and ')
-  }
-
-  #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
-    const keys = names.map(keyOf)
-    return path === '' ? keys.filter((name) => !this.#isInternal(name)) : keys
   }
 
   /**
