@@ -126,9 +126,10 @@ export class SyncPass {
     const { over } = snapshot
     const stager = () => new Stager(opened.staging.work(index), { quiet, signal }, this.#before(rest))
     const staged =
-      over === undefined ? await stager().stage(root, snapshot, scan.generation) : this.#link(snapshot)
+      over === undefined ? await stager().stage(root, snapshot, scan.generation) : linked(snapshot, source)
+    const isHeld = over !== undefined && this.#isHeld(snapshot, staged)
     if (over !== undefined)
-      firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
+      firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, isHeld)
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.name !== snapshot.data
     // A swap leaves entries to be removed: the permission is asked with the rest.
@@ -142,7 +143,7 @@ export class SyncPass {
     const moved = await movedLinks(root, snapshot, source.paths)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
-    const kept = this.#contribution(snapshot, staged)
+    const kept = this.#contribution(snapshot, staged, isHeld)
     // Beyond the limits what is behind a link may be what must not be shown any more: the link brings nothing back.
     const doubts =
       over === undefined
@@ -161,8 +162,8 @@ export class SyncPass {
       reason: over ?? '',
       changed: published.changed,
       skipped: skippedOf(snapshot, staged),
-      lacking: firstLacking(snapshot, staged) ?? (isSure ? undefined : UNSURE),
-      isHeld: staged.isHeld,
+      lacking: firstLacking(snapshot, staged, isHeld) ?? (isSure ? undefined : UNSURE),
+      isHeld,
       failures,
       complete: isWhole ? snapshot : undefined,
       isUnconfirmed: rest.isUnsureIn(''),
@@ -203,16 +204,12 @@ export class SyncPass {
     return { target: publisher.tree, own, generation: isThere ? generation : undefined, rest }
   }
 
-  /** Links a source over the limits. */
-  #link(snapshot: Snapshot): Staged {
+  /** Returns true if the last version of a source over the limits stays, and links do not take its place. */
+  #isHeld({ skipped, endless }: Snapshot, { missing }: Staged): boolean {
     const { config, source } = this.#context
-    const links = linked(snapshot, source)
+    if (endless || config.overLimit !== undefined) return endless || config.overLimit === 'hold'
     // Readers who see links go on to do so: there is no version to go back to. Skipped entries are not among them.
-    const isSure = () =>
-      snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
-    const isHeld =
-      snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
-    return { ...links, isHeld }
+    return skipped.length + missing.length > 0 && !isShownByLinks(this.#had(), source.path)
   }
 
   /** Returns the entries that the source, or an earlier mirror, has added to the target. */
@@ -222,9 +219,9 @@ export class SyncPass {
   }
 
   /** Returns the entries that the target shall have of the source. */
-  #contribution({ data }: Snapshot, staged: Staged): Contribution {
+  #contribution({ data }: Snapshot, staged: Staged, isHeld: boolean): Contribution {
     const { source } = this.#context
-    const { entries, generation, missing, failures, isHeld } = staged
+    const { entries, generation, missing, failures } = staged
     const had = this.#had()
     if (isHeld) return { ...heldVersion(had, staged, source.path), isLastGood: true }
     // If the target has failed, the source has not been asked for all.
@@ -244,7 +241,11 @@ function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Staged): readonl
   return [...all.slice(0, MOST_SKIPPED), { path: '.', reason: `and ${more} more entries` }]
 }
 
-function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Staged): Missing | undefined {
+function firstLacking(
+  { over }: Snapshot,
+  { missing, failures }: Staged,
+  isHeld: boolean,
+): Missing | undefined {
   if (isHeld) return { path: '', reason: `over the limits: ${over}`, isPassing: false }
   const [failure] = failures
   if (failure !== undefined) return { path: failure.path ?? '', reason: failure.message, isPassing: false }

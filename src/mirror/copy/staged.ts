@@ -15,8 +15,6 @@ export interface Staged {
   readonly wanting: ReadonlySet<string>
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
-  /** True: the target keeps the last version, as the source is beyond the limits. */
-  readonly isHeld: boolean
 }
 
 /** An entry that could not be copied. */

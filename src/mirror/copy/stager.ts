@@ -73,7 +73,7 @@ export class Stager {
     await this.#settle(root)
     const generation = data === undefined ? undefined : await this.#current(source, data, held)
     const [missing, wanting, failures] = [this.#missing, this.#wanting, this.#failures]
-    return { entries, generation, missing, wanting, failures, isHeld: false }
+    return { entries, generation, missing, wanting, failures }
   }
 
   /** Returns a directory as the target shall have it. Its new files are copied, but must be settled. */

@@ -25,27 +25,6 @@ export function adopted(target: TargetTree, source: string): Contribution {
   }
 }
 
-/** Drops an earlier mirror's entries that another source turns out to have: when that source removes or changes one, it must not be kept for the first. */
-export function withoutClaimed<T extends Contribution | undefined>(contributions: readonly T[]): T[] {
-  const known = contributions.filter((each) => each?.isAdopted === false)
-  const isFree = ([name]: readonly [string, unknown]) => !known.some((each) => each?.entries.has(name))
-  const isFreeKey = ([name]: readonly [string, unknown]) =>
-    !known.some((each) => each?.generation?.tree.entries.has(name))
-  return contributions.map((each) => {
-    if (!each?.isAdopted) return each
-    const { entries, generation } = each
-    const keys = new Map([...(generation?.tree.entries ?? [])].filter(isFreeKey))
-    return {
-      ...each,
-      entries: new Map([...entries].filter(isFree)),
-      generation:
-        generation && keys.size > 0
-          ? { ...generation, tree: { ...generation.tree, entries: keys } }
-          : undefined,
-    }
-  })
-}
-
 /**
  * Returns the new entries, beside the keys of the last good version: the new keys cannot be had, and links to them would dangle. A name
  * that shall become a key stays as it was.

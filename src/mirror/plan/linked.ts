@@ -12,7 +12,7 @@ import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
 export function linked(
   { tree, data, generation }: Pick<Snapshot, 'tree' | 'data' | 'generation'>,
   { path, alias }: Pick<Source, 'path' | 'alias'>,
-): Omit<Staged, 'isHeld'> {
+): Staged {
   const missing: Missing[] = []
   const skip = (path: string, reason: string) => void missing.push({ path, reason, isPassing: false })
   const linkAll = (source: SourceTree, below: string): TargetTree => {
