@@ -1,4 +1,3 @@
-import type { NetConnectOpts } from 'node:net'
 import { resolve } from 'node:path'
 import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
@@ -47,18 +46,7 @@ export const KATA_LIMITS: { readonly files: number; readonly bytes: number } = O
 })
 
 /** The arguments of `mirror()`, complete and valid; paths absolute. */
-export interface MirrorConfig {
-  readonly sources: readonly string[]
-  readonly target: string
-  readonly interval: number
-  readonly quiet: number
-  readonly limits: { readonly files: number; readonly bytes: number }
-  readonly overLimit: 'link' | 'hold' | undefined
-  readonly relay: NetConnectOpts | undefined
-  readonly signal: AbortSignal | undefined
-  readonly persistent: boolean
-  readonly firstPass?: FirstPass
-}
+export type MirrorConfig = Readonly<ReturnType<typeof readArguments>> & { readonly firstPass?: FirstPass }
 
 /** The progress of the first pass, for callers that wait for it. */
 export interface FirstPass {
@@ -74,7 +62,7 @@ export function readArguments(
   target: string,
   options: MirrorOptions,
   environment: NodeJS.ProcessEnv,
-): MirrorConfig {
+) {
   refuseUnknown('options', options, [
     ...['interval', 'quiet', 'limits', 'overLimit', 'relay', 'signal', 'persistent'],
   ])

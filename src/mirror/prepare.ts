@@ -27,13 +27,7 @@ const PARTING = 500
 export type Prepared = Awaited<ReturnType<typeof prepare>>
 
 /** The sources and the target. The type of a file system is undefined if it is not known. */
-export interface Summary {
-  readonly sources: ReadonlyArray<{ readonly path: string; readonly type: string | undefined }>
-  readonly target: { readonly path: string; readonly type: string | undefined }
-  readonly interval: number
-  /** Files and links that readers see. */
-  readonly keys: number
-}
+export type Summary = Prepared['summary']
 
 /** A source that was there when the mirror started. */
 interface Found extends SourceDirectory {
@@ -120,11 +114,12 @@ async function prepareTarget(
     /** To be opened before the loops begin. */
     mounts,
     relayed,
-    get summary(): Summary {
+    get summary() {
       return {
         sources: passes.map(({ source: { path, type } }) => ({ path, type })),
         target: { path: config.target, type: mountById(Number(target.held.opened.mount))?.type },
         interval: config.interval,
+        /** Files and links that readers see. */
         keys: countKeys(publisher.tree),
       }
     },

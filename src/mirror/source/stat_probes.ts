@@ -35,7 +35,8 @@ export class StatProbes implements AsyncDisposable {
       probes.#held.push(root)
       // The directory's own key is of before the names in it were read: looked at from there, nothing is overlooked.
       probes.#add(root.at(), place)
-      const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
+      const beside = [...tree.entries].filter(([name]) => name !== data)
+      const suffices = data !== undefined && beside.every(([, { kind }]) => kind === 'link')
       if (suffices || (await probes.#addEntries(root, tree))) return probes
     } catch {
       // The next pass shows what it was.
@@ -76,9 +77,4 @@ export class StatProbes implements AsyncDisposable {
     this.#held.push(file)
     this.#add({ fd: file.fd, name: '' }, key)
   }
-}
-
-function hasOnlyLinksBeside(data: string, { entries }: SourceTree): boolean {
-  for (const [name, { kind }] of entries) if (name !== data && kind !== 'link') return false
-  return true
 }
