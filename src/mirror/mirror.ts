@@ -59,7 +59,7 @@ export async function mirror(
 /** A running mirror, see {@link mirror}. */
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
   readonly #config: MirrorConfig
-  // There from the first pass on, before which nobody has the mirror.
+  // Set before anybody has the mirror.
   #prepared!: Prepared
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)

@@ -7,7 +7,7 @@ import type { Rest } from '../source/rest.ts'
 export interface Staged {
   /** All but the generation and `..data`. */
   readonly entries: Map<string, TargetNode>
-  /** By its name in the source. undefined if the source has none, or it could not be had: its keys keep their last good version. */
+  /** The generation, by its name in the source; undefined if the source has none, or it could not be had: its keys keep their last good version. */
   readonly generation: Generation | undefined
   /** The entries that should be there, and are not. */
   readonly missing: readonly Missing[]

@@ -31,7 +31,7 @@ interface Unsettled {
   readonly before: TargetNode | undefined
 }
 
-/** Copies what differs of a source's directories, entry by entry, and notes down what cannot be had. Of use for one pass. */
+/** Copies what differs of a source's directories, entry by entry, and notes down what cannot be had. Serves one pass. */
 export class Stager {
   readonly #missing: Missing[] = []
   readonly #failures: InotifyError[] = []

@@ -9,7 +9,7 @@ export interface Contribution {
   /** The source's path. */
   readonly source: string
   readonly entries: ReadonlyMap<string, TargetNode>
-  /** By its name in the source. */
+  /** The source's, by its name there. */
   readonly generation: Generation | undefined
   /** True: an earlier mirror left it. The source then has only what no other source has. */
   readonly isAdopted: boolean

@@ -188,7 +188,7 @@ export class Publisher {
       return { ...NOTHING, failures }
     }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
-    const ready = new Set(steps.filter((step) => this.#isAtHand(step)))
+    const ready = new Set(steps.filter((step) => step.do !== 'place' || this.#isAtHand(step.node)))
     const lacking = steps.filter((step) => !ready.has(step))
     const isKeptBack = lacking.some(({ path }) => path === currentGeneration(tree)?.name)
     if (lacking.length === 0) {
@@ -197,8 +197,11 @@ export class Publisher {
       this.#heard.add(source)
       this.#defer(source)
       const isLasting = this.#deferrals > MOST_DEFERRALS
-      const stuck = isLasting ? this.#stuck(lacking, contributions, isKeptBack) : undefined
-      if (stuck !== undefined) failures.push(stuck)
+      // Entries that others can give were removed since they were asked for.
+      const asked = contributions.filter((each, index) => each.isLastGood && this.#heard.has(index))
+      const isGone = (node: TargetNode) => !this.#isAtHand(node)
+      const stuck = isLasting && irretrievable(target.shown, lacking, asked, isKeptBack, isGone)
+      if (stuck) failures.push(stuck)
       if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
       steps = [...ready]
     }
@@ -246,28 +249,8 @@ export class Publisher {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
-  #stuck(
-    lacking: readonly Step[],
-    contributions: readonly Contribution[],
-    isKeptBack: boolean,
-  ): InotifyError | undefined {
-    const names = lacking.map(({ path }) => path.split('/')[0] ?? '')
-    const lost = contributions.flatMap(({ source, entries, generation, isLastGood }, index) => {
-      // Entries that others can give were removed since they were asked for.
-      if (!isLastGood || !this.#heard.has(index)) return []
-      const isKeyless = isKeptBack && generation !== undefined && !this.#isNodeAtHand(generation.tree)
-      const all = [...(isKeyless ? ['keys'] : []), ...names.filter((name) => entries.has(name))]
-      return all.map((name) => ({ name, source }))
-    })
-    return lost.length === 0 ? undefined : irretrievable(this.#target.shown, lost, isKeptBack)
-  }
-
-  /** Returns true if the content of a step is there. */
-  #isAtHand(step: Step): boolean {
-    return step.do !== 'place' || this.#isNodeAtHand(step.node)
-  }
-
-  #isNodeAtHand(node: TargetNode): boolean {
+  /** Returns true if the content of a node is there. */
+  #isAtHand(node: TargetNode): boolean {
     const { tree, staging } = this.#target.opened
     return isAtHand(node, (each) => staging.has(each), currentGeneration(tree)?.tree)
   }

@@ -105,7 +105,7 @@ export class Target {
   /** Believes no more that the mirror's entry is at a path. */
   drop(path: string): void {
     const { tree } = this.#opened
-    // What is below its first level it may share with what a source gave, which stays as it is.
+    // Copies on the way: what is below its first level the tree may share with what a source gave.
     replaceEntries(tree, withOld(tree, { ...tree, entries: new Map() }, [path]).entries)
   }
 
