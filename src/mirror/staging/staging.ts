@@ -239,13 +239,10 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
   await calls.mkdir(target.at(name), 0o700)
   const held = await target.directory(name)
   let lock: HeldFile | undefined
+  let isOurs = false
   try {
     await requireNew(target, held, shown)
-  } catch (error) {
-    await held.close()
-    throw error
-  }
-  try {
+    isOurs = true
     lock = await held.create(LOCK_FILE, NOTE_MODE)
     // Another start has it, or has removed it, whether or not it came to removing the directory.
     const isTaken = (await tryLock(calls, lock.fd)) === 'taken'
@@ -256,7 +253,7 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
     await calls.chmod(held.fd, 0o755)
     return { name, held, lock }
   } catch (error) {
-    await removeStaging(target, name, held, lock, true).catch(() => {})
+    if (isOurs) await removeStaging(target, name, held, lock, true).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error
