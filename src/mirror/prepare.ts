@@ -84,12 +84,11 @@ async function prepareTarget(
     bytes: config.limits.bytes * found.length,
   })
   const publisher = new Publisher(target, found.length)
-  const passes: PassContext[] = []
-  for (const [index, { path, calls: own, isFile, lineage }] of found.entries()) {
+  const passes = found.map(({ path, calls: own, isFile, lineage }, index): PassContext => {
     const alias = isFile ? (isSole ? only : basename(path)) : undefined
     const source = new Source(path, own, lineage.path, alias)
-    passes.push({ config, source, index, publisher, target })
-  }
+    return { config, source, index, publisher, target }
+  })
   const conditions = new Conditions(config.sources, publisher, events)
   const loops = passes.map((context) => new SyncLoop(context, conditions))
   const relayed = config.relay && new Relayed(config.relay, loops)

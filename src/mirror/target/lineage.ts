@@ -1,10 +1,8 @@
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 
 /** The numbers that tell an inode from another. */
-export interface Inode {
-  readonly dev: bigint
-  readonly ino: bigint
-}
+export type Inode = Pick<FileStat, 'dev' | 'ino'>
 
 /** The place of a directory: it and all above it, and its real path; undefined if it has none in this mount namespace. */
 export interface Lineage {

@@ -214,7 +214,9 @@ export class Publisher {
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
-      steps = withoutNew(steps, target.opened.staging.made)
+      // The target is full, and new names cannot be noted down: all other steps are possible, and may make room.
+      const { made } = target.opened.staging
+      steps = steps.filter((step) => made.has(step.path.split('/')[0] ?? ''))
     }
     const isLeft = new Set(steps)
     const failed = all.filter((step) => step.do === 'place' && !isLeft.has(step)).map(({ path }) => path)
@@ -279,9 +281,4 @@ function withBuilt(
     made.set(step.path, [...(made.get(step.path) ?? []), ...identities])
   }
   return made
-}
-
-/** Returns the steps that are possible if new names cannot be noted down, since the target is full: all others, which may make room. */
-function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
-  return steps.filter((step) => made.has(step.path.split('/')[0] ?? ''))
 }
