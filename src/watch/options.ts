@@ -103,35 +103,40 @@ export interface WatchOptions {
   persistent?: boolean
 }
 
-export interface Settings {
+/** The options that are true or false, each with its default. */
+const FLAGS = {
+  recursive: false,
+  initial: false,
+  expand: false,
+  followSymlinks: false,
+  followRoots: true,
+  gitignore: false,
+  deferGit: false,
+  hash: false,
+  by: false,
+  persistent: true,
+}
+
+type Flags = Record<keyof typeof FLAGS, boolean>
+
+export interface Settings extends Flags {
   backend: 'auto' | 'inotify' | 'poll'
   interval: number
-  initial: boolean
   /** Absolute. */
   since: string | undefined
-  recursive: boolean
   depth: number
-  expand: boolean
-  followSymlinks: boolean
-  followRoots: boolean
   /** By `ignore`; undefined: nothing. */
   ignores: Ignores | undefined
   /** Ignores what `only` does not name; undefined: nothing. */
   only: Ignores | undefined
-  gitignore: boolean
-  deferGit: boolean
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
   maxWatches: number | undefined
   /** undefined: each poll is of everything. Infinity: as much as it takes. */
   pollBudget: { readonly cpu: number; readonly requests: number } | undefined
-  /** Polls compare the contents of files as well. */
-  hash: boolean
   relay: NetConnectOpts | undefined
-  by: boolean
   encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
-  persistent: boolean
 }
 
 /** Returns the roots asked for, absolute. Throws TypeError. */
@@ -151,9 +156,9 @@ export function filePath(name: string, path: string): string {
 }
 
 const KNOWN = [
-  ...['recursive', 'depth', 'backend', 'interval', 'maxWatches', 'pollBudget', 'relay', 'initial', 'since'],
-  ...['expand', 'followSymlinks', 'followRoots', 'ignore', 'only', 'gitignore', 'deferGit', 'settle', 'hash'],
-  ...['by', 'encoding', 'signal', 'persistent'],
+  ...Object.keys(FLAGS),
+  ...['depth', 'backend', 'interval', 'maxWatches', 'pollBudget', 'relay', 'since'],
+  ...['ignore', 'only', 'settle', 'encoding', 'signal'],
 ]
 
 /** Options of other watchers, and the options that do the same here. */
@@ -175,20 +180,8 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
-  const { recursive = false, initial = false, settle, followSymlinks = false, followRoots = true } = options
-  const { depth = Number.POSITIVE_INFINITY, expand = false } = options
-  const {
-    hash = false,
-    by = false,
-    signal,
-    persistent = true,
-    ignore,
-    gitignore = false,
-    deferGit = false,
-    encoding = 'utf8',
-    relay,
-    since,
-  } = options
+  const { depth = Number.POSITIVE_INFINITY, encoding = 'utf8', settle, maxWatches } = options
+  const { signal, relay, since } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
@@ -199,23 +192,10 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
-  for (const [name, value] of Object.entries({
-    recursive,
-    expand,
-    initial,
-    followSymlinks,
-    followRoots,
-    hash,
-    by,
-    gitignore,
-    deferGit,
-    persistent,
-  })) {
-    if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
-  }
+  const flags = flagsOf(options)
   if (!(Number.isInteger(depth) && depth >= 0) && depth !== Number.POSITIVE_INFINITY)
     throw invalidArgument('options.depth', depth, 'an integer, 0 or more, or Infinity')
-  if (!recursive && depth > 0 && options.depth !== undefined)
+  if (!flags.recursive && depth > 0 && options.depth !== undefined)
     throw invalidArgument('options.depth', depth, '0 without `recursive: true`, which it is a bound of')
   if (encoding !== 'utf8' && encoding !== 'buffer') {
     throw invalidArgument('options.encoding', encoding, `'utf8' or 'buffer'`)
@@ -223,7 +203,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (settle !== undefined && !(typeof settle === 'number' && settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
   }
-  const { maxWatches } = options
   if (maxWatches !== undefined && !(maxWatches > 0 && (maxWatches < 1 || Number.isInteger(maxWatches))))
     throw invalidArgument(
       'options.maxWatches',
@@ -231,29 +210,31 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
       'an integer, 1 or more, or a share between 0 and 1',
     )
   return {
+    ...flags,
+    recursive: flags.recursive && depth > 0,
     backend,
     interval,
-    recursive: recursive && depth > 0,
     depth,
-    expand,
-    initial,
     since: since === undefined ? undefined : filePath('options.since', since),
-    followSymlinks,
-    followRoots,
-    ignores: ignoresOf(ignore),
-    only: othersThan(options.only, followSymlinks),
-    gitignore,
-    deferGit,
+    ignores: ignoresOf(options.ignore),
+    only: othersThan(options.only, flags.followSymlinks),
     settle,
     maxWatches,
     pollBudget: budgetOf(options.pollBudget),
-    hash,
-    by,
     relay: relay === undefined ? undefined : relayAddress(relay, 'options.relay'),
     encoding,
     signal,
-    persistent,
   }
+}
+
+function flagsOf(options: WatchOptions): Flags {
+  const flags: Flags = { ...FLAGS }
+  for (const name of Object.keys(FLAGS) as Array<keyof Flags>) {
+    const { [name]: value = FLAGS[name] } = options
+    if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
+    flags[name] = value
+  }
+  return flags
 }
 
 function budgetOf(budget: WatchOptions['pollBudget']): Settings['pollBudget'] {
