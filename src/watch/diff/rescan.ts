@@ -1,10 +1,11 @@
+import { dirname } from 'node:path'
 import type { InotifyError } from '../../errors.ts'
-import type { Change } from '../report/change.ts'
+import { type Change, pathsOf } from '../report/change.ts'
 import type { Listing, RootFinding } from '../scan/listing.ts'
 import type { TreeWalker } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
-import { changedAmong } from './changed_directories.ts'
 import type { DiffContext } from './context.ts'
 import type { Outcome } from './diff.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
@@ -13,7 +14,7 @@ import { reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
 import { Scanner } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
-import type { ScanTarget } from './snapshot/snapshot_dir.ts'
+import type { ScanTarget, SnapshotDir } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
 
 // So many new directories are taken in at once: their listings need not be kept then.
@@ -194,6 +195,15 @@ export class Rescan {
 /** Notes that the known entries of these mounts may change from now on, other than by a poll. */
 function bump(directories: Iterable<Directory>): void {
   for (const { mount } of directories) mount.revision++
+}
+
+/** Returns the directories among those found in which something has changed, new ones too. */
+function changedAmong(found: readonly SnapshotDir[], changes: readonly Change[], tree: Tree): Directory[] {
+  if (changes.length === 0) return []
+  const paths = new Set(changes.flatMap(pathsOf).map((path) => dirname(path)))
+  return found.flatMap(({ match, isNew }) =>
+    match !== undefined && (isNew || paths.has(tree.pathOf(match))) ? [match] : [],
+  )
 }
 
 /** Returns the directories that lie below no other. */

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { textOf } from '../../name_key.ts'
-import { append, type Change } from '../report/change.ts'
+import { append, type Change, pathsOf } from '../report/change.ts'
 import { gitDirectoryOf } from './git_directory.ts'
 
 /** A git that was killed leaves its lock behind. */
@@ -37,9 +37,7 @@ export class GitHold {
   take(changes: readonly Change[]): void {
     for (const change of changes) {
       append(this.#held, change)
-      this.#note(change.path)
-      if (change.type === 'rename') this.#note(change.from)
-      if (change.type === 'exchange') this.#note(change.other)
+      for (const path of pathsOf(change)) this.#note(path)
     }
     if (!this.#isWaiting) void this.#wait()
   }

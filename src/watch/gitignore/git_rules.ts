@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { CoalescedTask } from '../../coalesced_task.ts'
 import { textOf } from '../../name_key.ts'
 import { allOf, type Ignores } from '../ignores.ts'
-import type { Change, Kind } from '../report/change.ts'
+import { type Change, type Kind, pathsOf } from '../report/change.ts'
 import { GitIgnore, RULE_FILE, ruleFilesAbove } from './git_ignore.ts'
 import { globalRuleFile } from './global_rule_file.ts'
 
@@ -72,10 +72,9 @@ export class GitRules {
   note(changes: readonly Change[]): void {
     const isOutdated = changes.some((change) => {
       if (!('kind' in change)) return false
-      const { path, kind } = change
-      const other = change.type === 'rename' ? change.from : change.type === 'exchange' ? change.other : path
+      const { kind } = change
       const concerns = (each: string) => kind === 'directory' || basename(each) === RULE_FILE
-      return [path, other].some((each) => concerns(each) && this.#current.isOutdatedBy(textOf(each), kind))
+      return pathsOf(change).some((each) => concerns(each) && this.#current.isOutdatedBy(textOf(each), kind))
     })
     if (isOutdated) this.#renew()
   }

@@ -106,6 +106,12 @@ export type Change<Path extends string | Buffer = string> =
 export const isClose = (change: Change<string | Buffer>): boolean =>
   change.type === 'modify' && change.mask === IN_CLOSE_WRITE
 
+/** Returns the paths that a change is about: of a rename and of an exchange two. */
+export function pathsOf<Path extends string | Buffer>(change: Change<Path>): Path[] {
+  if (change.type === 'rename') return [change.path, change.from]
+  return change.type === 'exchange' ? [change.path, change.other] : [change.path]
+}
+
 /** Adds a change to a list; a neighbour of the same type and path takes its mask in instead (the writer's many writes). */
 export function append(changes: Change[], change: Change): void {
   const last = changes.at(-1)

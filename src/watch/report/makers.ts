@@ -4,7 +4,7 @@ import { IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import type { FanotifyEvent } from '../../inotify/fanotify_source.ts'
 import { textOf } from '../../name_key.ts'
 import type { WatchSystem } from '../system.ts'
-import type { Change, ChangeMaker } from './change.ts'
+import { type Change, type ChangeMaker, pathsOf } from './change.ts'
 import { codeOf, isMissing } from './watch_error.ts'
 
 /** ms for which an event may be of a change that is told. */
@@ -55,8 +55,8 @@ export class Makers {
     for (let i = 0; i < MOST_READS && this.#fanotify?.read(); i++);
     for (const change of changes) {
       if (!isByEvent(change)) continue
-      const other = change.type === 'rename' ? change.from : change.type === 'exchange' && change.other
-      const by = this.#makerOf(change.path) ?? (other && this.#makerOf(other))
+      const makers = pathsOf(change).map((path) => this.#makerOf(path))
+      const by = makers.find((each) => each !== undefined)
       if (by && by.pid > 0) change.by = { ...by }
       else if (by) this.#fail(unseenError(change.path))
     }

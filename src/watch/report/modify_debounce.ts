@@ -1,6 +1,6 @@
 import { IN_CLOSE_WRITE, IN_CREATE, IN_MODIFY } from '../../inotify/constants.ts'
 import type { Clock } from '../clock.ts'
-import { absorb, append, type Change, type EntryChange, type Kind } from './change.ts'
+import { absorb, append, type Change, type EntryChange, type Kind, pathsOf } from './change.ts'
 
 /** After 50 ms a save is told though its writer has not closed the file: a log stays open. */
 const SAVE_MS = 50
@@ -120,10 +120,7 @@ export class ModifyDebounce {
   /** Reports held creates first: an entry must be there before another change of it. */
   #passCreates(change: Change, passed: Change[]): void {
     if (this.#quiet !== undefined || this.#held.size === 0 || change.type === 'attrib') return
-    const paths = [change.path]
-    if (change.type === 'rename') paths.push(change.from)
-    if (change.type === 'exchange') paths.push(change.other)
-    for (const path of paths)
+    for (const path of pathsOf(change))
       for (const held of this.#at(path, kindOf(change)))
         if (held.change.type === 'create') passed.push(this.#release(held))
   }

@@ -1,6 +1,6 @@
 import { invalidArgument, refuseUnknown } from '../../errors.ts'
 import { filePath } from '../options.ts'
-import type { Change } from './change.ts'
+import { type Change, pathsOf } from './change.ts'
 
 /** Options of {@link Watcher.next}. */
 export interface NextOptions<Type extends Change['type'] = Change['type']> {
@@ -41,14 +41,7 @@ export function matcherOf(options: NextOptions): (change: Change<string | Buffer
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   return (change) =>
     (type === undefined || change.type === type) &&
-    (path === undefined || pathsOf(change).some((told) => speaksFor(told, change.type, path)))
-}
-
-function pathsOf(change: Change<string | Buffer>): string[] {
-  const paths = [change.path]
-  if (change.type === 'rename') paths.push(change.from)
-  if (change.type === 'exchange') paths.push(change.other)
-  return paths.map(String)
+    (path === undefined || pathsOf(change).some((told) => speaksFor(String(told), change.type, path)))
 }
 
 function speaksFor(told: string, type: Change['type'], path: string): boolean {
