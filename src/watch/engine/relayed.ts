@@ -140,7 +140,7 @@ export class Relayed implements RelayListener {
       if (entry instanceof Directory) whole.push(entry)
     }
     if (hinted.size === 0) return
-    const look = () => rescan.list(whole, hinted, Number.POSITIVE_INFINITY, 'poll').then(() => true)
+    const look = () => rescan.list(whole, hinted, Number.POSITIVE_INFINITY, 'poll')
     if (!(await shortage.unless(this, look))) this.#fallBehind()
   }
 

@@ -45,8 +45,9 @@ export class FollowUp {
     const { rechecks } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
-    const seen = await shortage.unless(pending, () => looker.lookAt(questions))
-    if (seen !== undefined) return () => this.#answer(questions, seen)
+    const seen = new Map<Directory, Listing>()
+    if (await shortage.unless(pending, () => looker.lookAt(questions, seen)))
+      return () => this.#answer(questions, seen)
     rechecks.end(questions)
     return undefined
   }
@@ -63,10 +64,7 @@ export class FollowUp {
         found.push({ directory, names, listing, spoken: rechecks.spokenIn(directory) })
     }
     for (const look of found) this.#keepWhatIsBack(look)
-    const isTaken = await shortage.unless(pending, async () => {
-      await rescan.takeIn(found)
-      return true
-    })
+    const isTaken = await shortage.unless(pending, () => rescan.takeIn(found))
     for (const { directory } of isTaken ? found : []) this.#settle(directory)
   }
 
@@ -132,11 +130,7 @@ export class FollowUp {
     if (work.isEmpty) return
     // A directory on its way is listed where it arrives.
     const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
-    const done = await shortage.unless(pending, async () => {
-      await this.#list(directories, names)
-      return true
-    })
-    if (done) return
+    if (await shortage.unless(pending, () => this.#list(directories, names))) return
     for (const [directory, since] of directories) work.list(directory, since)
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)
   }

@@ -24,16 +24,16 @@ export class Shortage {
     this.#stopped.delete(whose)
   }
 
-  /** Returns the result of somebody's work; undefined: there is a shortage, and the work is to be done again. */
-  async unless<T>(whose: unknown, work: () => Promise<T>): Promise<T | undefined> {
+  /** Does somebody's work. Returns false if there is a shortage, and the work is to be done again. */
+  async unless(whose: unknown, work: () => Promise<unknown>): Promise<boolean> {
     try {
-      const done = await work()
+      await work()
       this.end(whose)
-      return done
+      return true
     } catch (error) {
       if (!isShortage(error)) throw error
       this.note(error, whose)
-      return undefined
+      return false
     }
   }
 }

@@ -46,10 +46,9 @@ export class Looker {
     })
   }
 
-  /** Returns the present listing of each directory asked for. */
-  async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
+  /** Sets in `found` the present listing of each directory asked for. */
+  async lookAt(questions: Questions, found: Map<Directory, Listing>): Promise<void> {
     const { tree, inotify } = this.#context
-    const found = new Map<Directory, Listing>()
     const targets = this.targets([...questions].filter(([directory]) => tree.isAttached(directory)))
     const take = (listing: Listing) => {
       const requested = targets[listing.id]?.requested
@@ -57,7 +56,6 @@ export class Looker {
     }
     const requests = targets.map((target) => this.#scanner.request(target, {}))
     await this.#walker.walk(requests, take, inotify.watching)
-    return found
   }
 
   /**

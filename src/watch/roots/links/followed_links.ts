@@ -185,10 +185,7 @@ export class FollowedLinks {
     const { pending, shortage } = this.#context
     for (let i = 0; i < links.length; i += AT_ONCE) {
       const some = links.slice(i, i + AT_ONCE)
-      const done = await shortage.unless(this, async () => {
-        await this.#look(some, since, source)
-        return true
-      })
+      const done = await shortage.unless(this, () => this.#look(some, since, source))
       if (!done) for (const { parent, name } of some) pending.work.follow(parent, name, since)
     }
   }
