@@ -19,16 +19,15 @@ export interface Rules {
   hides(path: string, kind: Kind): boolean
 }
 
-/** The rules, for the engine, which replaces the ignores and has all looked through again. */
-export interface ReplaceableRules extends Rules {
-  replaceIgnores(ignores: Settings['ignores']): void
-}
-
-/** @param isRoot tells if there is a root with this path */
+/**
+ * Returns the rules, for the engine, which replaces the ignores and has all looked through again.
+ *
+ * @param isRoot tells if there is a root with this path
+ */
 export function rulesOf(
   { recursive, depth, followSymlinks, followRoots, ignores, maxWatches }: Settings,
   isRoot: (path: string) => boolean,
-): ReplaceableRules {
+): Rules & { replaceIgnores(ignores: Settings['ignores']): void } {
   let current = ignores
   const relativeOf = (path: string) => {
     let root = dirname(path)

@@ -25,7 +25,7 @@ export class OverflowRecovery {
     this.#lostSince = pending.consistentUntil
     reporter.report(translator.giveUp())
     for (const root of this.#context.forest.standing().filter(isWatched)) {
-      root.overflow()
+      root.isOverflown = true
       reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
   }
@@ -51,7 +51,7 @@ export class OverflowRecovery {
     this.#wake()
   }
 
-  async #recover(): Promise<true> {
+  async #recover(): Promise<void> {
     const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#context
     // An overflown root that has come to be polled since has lost events all the same.
     const roots = forest.standing().filter((root) => root.isOverflown || isWatched(root))
@@ -84,11 +84,10 @@ export class OverflowRecovery {
     pending.consistentUntil = startedAt
     for (const root of roots) {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
-      root.recover()
+      root.isOverflown = false
     }
     // The comparison comes last: its findings are looked at later, and the kernel takes 0.2 s to write 50,000 watches.
     await this.#reconcileWatches()
-    return true
   }
 
   /** Compares the tree's watches with the kernel's. An overflow may have swallowed that watches are gone (IN_IGNORED), or left some that nobody needs. */

@@ -1,8 +1,7 @@
-import { constants } from 'node:os'
 import { isWithin } from '../../mounts/mountinfo.ts'
-import { asWatchError, closedError, isAbsence, openError } from '../report/watch_error.ts'
+import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import type { FileAttacher } from '../roots/file_attacher.ts'
-import { asLost, asRestored, Root } from '../roots/root.ts'
+import { absenceOf, asLost, asRestored, Root } from '../roots/root.ts'
 import type { Since } from '../saved/since.ts'
 import type { EngineContext } from './context.ts'
 import type { FirstLook } from './first_look.ts'
@@ -184,7 +183,7 @@ export class RootSet {
   /** Attaches a root at whose path there was nothing: what is there by now is restored, and all in it is new. */
   async #attachNew(root: Root, isSilent: boolean): Promise<void> {
     const { reporter } = this.#context
-    root.explain(asWatchError(openError(-constants.errno.ENOENT, root.path), root.path) as Error)
+    root.absence = absenceOf(root)
     let isThere = false
     const found = await reporter.withheld(async () => {
       isThere = await this.#attachOrExplain(root, isSilent)
@@ -199,7 +198,7 @@ export class RootSet {
       return true
     } catch (error) {
       if (!isAbsence(error)) throw error
-      root.explain(asWatchError(error, root.path) as Error)
+      root.absence = asWatchError(error, root.path) as Error
       return false
     }
   }

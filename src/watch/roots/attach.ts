@@ -209,7 +209,7 @@ export class Attacher {
   #mountOf(root: Root, choice: Choice): WatchedMount {
     const known = root.top?.mount ?? root.mount
     if (known === undefined) {
-      root.mount = new WatchedMount(choice.backend, choice.why, 0).follow(choice)
+      root.mount = new WatchedMount(choice)
       return root.mount
     }
     known.reset()

@@ -179,9 +179,8 @@ export class FileAttacher {
 
   #begin({ root, entry, choice: chosen }: SeenFile, before: SeenBefore | undefined): Root {
     const { settings, sourceChoice, watchShortage } = this.#context
-    const choice = sourceChoice.insteadOf(root.path, chosen)
     const file = root.file as FileRoot
-    root.mount = new WatchedMount(choice.backend, choice.why, 0)
+    root.mount = new WatchedMount(sourceChoice.insteadOf(root.path, chosen))
     file.begin(entry)
     watchShortage.end()
     const news = settings.initial ? 'create' : before && newsSince(root, before)

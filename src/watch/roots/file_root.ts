@@ -2,8 +2,9 @@ import { lstat, stat } from 'node:fs/promises'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import type { Settings } from '../options.ts'
 import type { Kind, LostReason } from '../report/change.ts'
-import { codeOf, isShortage } from '../report/watch_error.ts'
+import { isMissing, isShortage } from '../report/watch_error.ts'
 import { alterationOfFile, type Entry } from '../scan/entry.ts'
 import { entryOf } from './file_entry.ts'
 
@@ -12,12 +13,7 @@ const CHUNK = 256 * 1024
 /** The news of a file; undefined: nothing has changed. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
 
-export interface FileRootOptions {
-  /** True: contents are compared as well, where the file is polled. */
-  readonly hash: boolean
-  /** False: a symlink at the path is itself the file. */
-  readonly followRoots: boolean
-}
+type FileRootOptions = Pick<Settings, 'hash' | 'followRoots'>
 
 /**
  * A root that is no directory. Only its state counts: whatever happens to the file or in a directory on
@@ -31,8 +27,8 @@ export class FileRoot {
   isMountPoint = false
   /** The reason why it is not there, as far as a look can tell. */
   reason: LostReason = 'deleted'
-  // Stays while the file is lost, to compare with what comes back.
-  #entry: Entry | undefined
+  /** The entry as it was seen last. Stays while the file is lost, to compare with what comes back. */
+  entry: Entry | undefined
   // ms since the epoch: the time of the last comparison.
   #seenAt = Number.NEGATIVE_INFINITY
 
@@ -42,28 +38,18 @@ export class FileRoot {
   }
 
   get kind(): Kind {
-    return this.#entry?.kind ?? 'file'
-  }
-
-  /** The inode number of the file, or of the file that was lost. */
-  get ino(): number {
-    return this.#entry?.ino ?? 0
-  }
-
-  /** The entry as it was seen last. */
-  get entry(): Entry | undefined {
-    return this.#entry
+    return this.entry?.kind ?? 'file'
   }
 
   /** Begins with an entry to which the path leads, as has been seen. */
   begin(entry: Entry): void {
     this.isPresent = true
-    this.#entry = entry
+    this.entry = entry
   }
 
   /** Looks at the file for the first time or after a loss (by `calls` where the path may not answer). After a loss only differences are news. */
   async attach(calls: SyscallThread | undefined): Promise<FileNews> {
-    const before = this.#entry
+    const before = this.entry
     const after = await this.#find(calls)
     if (after === undefined) return 'lost'
     return before === undefined ? 'create' : this.#alteration(before, after)
@@ -77,7 +63,7 @@ export class FileRoot {
    *   look as it did.
    */
   async look(mask: number, calls: SyscallThread | undefined, since?: number): Promise<FileNews> {
-    const before = this.#entry
+    const before = this.entry
     if (before === undefined || !this.isPresent) return undefined
     const after = await this.#find(calls).catch((error) => {
       if (isShortage(error)) throw error
@@ -103,7 +89,7 @@ export class FileRoot {
     const isStale = this.isMountPoint && entry?.stat?.nlink === 0 && entry.kind !== 'symlink'
     if (isStale) this.reason = 'stale'
     this.isPresent = entry !== undefined && !isStale
-    if (this.isPresent) this.#entry = entry
+    if (this.isPresent) this.entry = entry
     return this.isPresent ? entry : undefined
   }
 
@@ -116,7 +102,7 @@ export class FileRoot {
       if (found === undefined) this.reason = 'replaced'
       return found
     } catch (error) {
-      if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) throw error
+      if (!isMissing(error)) throw error
       this.reason = 'deleted'
       return undefined
     }

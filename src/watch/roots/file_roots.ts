@@ -163,9 +163,9 @@ export class FileRoots {
     source: Source,
   ): Promise<'lost' | undefined> {
     const { file, mount } = root
-    const { ino } = file
+    const before = file.entry?.ino
     const what = await this.#look(root, own, mask, source)
-    if (what !== undefined || file.ino === ino || !mount.usesInotify) return what
+    if (what !== undefined || file.entry?.ino === before || !mount.usesInotify) return what
     await this.#watchAgain(root)
     return await this.#look(root, 0, 0, source)
   }

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT } from '../../inotify/constants.ts'
 import type { Kind, LostReason, RootChange, Source } from '../report/change.ts'
+import { asWatchError, openError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/listing.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -41,28 +42,17 @@ export class Root implements Watcher {
   watched: readonly WatchedName[] = []
   /** True: nothing is there, and events tell when something comes. {@link Attacher} sets this. */
   isAwaited = false
-  #isPresent = false
-  #isOverflown = false
-  #consistentUntil = 0
-  #absence: Error | undefined
+  /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed: see {@link appear} and {@link vanish}. */
+  isPresent = false
+  /** True from 'overflow' to 'recovered'. */
+  isOverflown = false
+  /** ms since the epoch: if the root is lost, changes from then on have not been told. */
+  consistentUntil = 0
+  /** The reason why it is not there. */
+  absence: Error | undefined
 
   constructor(path: string) {
     this.path = path
-  }
-
-  /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
-  get isPresent(): boolean {
-    return this.#isPresent
-  }
-
-  /** True from 'overflow' to 'recovered'. */
-  get isOverflown(): boolean {
-    return this.#isOverflown
-  }
-
-  /** ms since the epoch: if the root is lost, changes from then on have not been told. */
-  get consistentUntil(): number {
-    return this.#consistentUntil
   }
 
   /** The path without symlinks, as in the mount table. */
@@ -75,44 +65,18 @@ export class Root implements Watcher {
     return this.file?.kind ?? 'directory'
   }
 
-  /** The reason why it is not there. */
-  get absence(): Error | undefined {
-    return this.#absence
-  }
-
   /** Notes that the root is there, for the first time or again. */
   appear(): void {
-    this.#isPresent = true
+    this.isPresent = true
     this.isAwaited = false
-    this.#absence = undefined
+    this.absence = undefined
   }
 
   /** Notes that the root is gone, or not watched any more: that ends an overflow, too. */
-  vanish(consistentUntil = this.#consistentUntil): void {
-    this.#isPresent = false
-    this.#isOverflown = false
-    this.#consistentUntil = consistentUntil
-  }
-
-  /** Notes why a look has not found the root. */
-  explain(absence: Error): void {
-    this.#absence = absence
-  }
-
-  /** Notes that events of the root were lost. */
-  overflow(): void {
-    this.#isOverflown = true
-  }
-
-  /** Notes that the lost changes have been told. */
-  recover(): void {
-    this.#isOverflown = false
-  }
-
-  /** Goes on from where another root has got to, which told of this one until now. */
-  succeed({ isOverflown, consistentUntil }: Root): void {
-    this.#isOverflown = isOverflown
-    this.#consistentUntil = consistentUntil
+  vanish(consistentUntil = this.consistentUntil): void {
+    this.isPresent = false
+    this.isOverflown = false
+    this.consistentUntil = consistentUntil
   }
 
   /** The root's own mount, and those below it. */
@@ -149,6 +113,11 @@ function withoutNumber(identity: string): string {
   return identity.slice(0, identity.lastIndexOf(' '))
 }
 
+/** Returns the reason for a root at whose path there is nothing. */
+export function absenceOf({ path }: Root): Error {
+  return asWatchError(openError(-constants.errno.ENOENT, path), path) as Error
+}
+
 export function aboutRoot(type: 'overflow' | 'recovered', { path }: Root, source: Source): RootChange {
   return { type, path, source }
 }
@@ -171,12 +140,9 @@ export function reasonOfEvent(mask: number): LostReason {
   return mask & IN_MOVE_SELF && !(mask & IN_DELETE_SELF) ? 'renamed' : 'deleted'
 }
 
-const { ENOENT, ENOTDIR, ELOOP } = constants.errno
-const ABSENT: readonly number[] = [ENOENT, ENOTDIR, ELOOP]
-
 /** Returns the reason why a finding is not what the root was. undefined: it was removed during the look. */
 export function reasonOfFinding(finding: Pick<RootFinding, 'error' | 'isGone'> | undefined): LostReason {
   if (finding === undefined) return 'deleted'
   if (finding.error === 0) return 'replaced'
-  return finding.isGone || ABSENT.includes(-finding.error) ? 'deleted' : 'unreadable'
+  return finding.isGone ? 'deleted' : 'unreadable'
 }

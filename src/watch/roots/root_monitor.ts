@@ -79,7 +79,7 @@ export class RootMonitor {
   async #onFile({ root, what, reason }: FileFinding, source: Source): Promise<void> {
     if (what === 'may be back') await this.reattach(root, source, reason)
     else await this.#lose(root, reason, source)
-    if (reason === 'stale') root.explain(staleMountError(root.path))
+    if (reason === 'stale') root.absence = staleMountError(root.path)
   }
 
   /** Marks a root as lost that a look has not found. The mount table tells whether it was unmounted, which the look cannot. */

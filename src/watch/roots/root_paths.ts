@@ -34,20 +34,16 @@ export class RootPaths {
     this.#context = context
   }
 
-  get followsLast(): boolean {
-    return this.#context.settings.followRoots
-  }
-
   /** Chooses the source for the entry at a path. Rejects if that cannot be looked at. */
   async choose(path: string): Promise<Choice> {
-    const { sourceChoice, system } = this.#context
+    const { sourceChoice, system, rules } = this.#context
     // A symlink that comes or goes later lies on a mount that is asked here: the mount table tells of new ones there.
-    const isLink = !this.followsLast && (await system.isSymlink(path))
+    const isLink = !rules.followsRoots && (await system.isSymlink(path))
     return await sourceChoice.choose(isLink ? dirname(path) : path)
   }
 
   async wayOf(path: string): Promise<Way> {
-    const isLink = this.followsLast || path === '/'
+    const isLink = this.#context.rules.followsRoots || path === '/'
     const [way] = await this.waysOf([{ path, isLink }])
     return way as Way
   }
@@ -91,7 +87,7 @@ export class RootPaths {
 
   /** Watches a file whose hops are watched as far as possible. Returns false if there is none. Throws InotifyError if a needed watch is refused. */
   enterFile(root: Root, way: Way, along: WatchedWay, inotify: Adding): boolean {
-    const own = watchFile(root.path, inotify, this.followsLast)
+    const own = watchFile(root.path, inotify, this.#context.rules.followsRoots)
     // Set whatever was refused: the watches that were added are known, and go with the file.
     this.#enter(root, way, along.watched, typeof own === 'number' ? own : 0)
     if (typeof own === 'object') throw own

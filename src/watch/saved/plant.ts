@@ -40,7 +40,7 @@ export async function plant(
 
   async function addBelow(above: Directory, self: string, base: SavedBase | undefined): Promise<Directory> {
     const [[name, { ino, stat }]] = entriesIn(self, meaning) as [[string, Entry]]
-    const mount = base === undefined ? above.mount : new WatchedMount('poll', '', 0, base.link !== undefined)
+    const mount = base === undefined ? above.mount : new WatchedMount(UNKNOWN, 0, base.link !== undefined)
     const below = tree.add(above, name, ino, mount)
     below.stat = stat
     if (base !== undefined) await begin(base, above, below)
@@ -59,6 +59,9 @@ export async function plant(
     mount.mountId = mountId
   }
 }
+
+/** The source of a saved base until it is seen which one it is. */
+const UNKNOWN = { backend: 'poll', why: '' } as const
 
 /** Returns the known entry for a saved one. */
 export function entryAsMeant({ kind, ino, stat }: Entry, { isNumbered }: Meaning): Entry {

@@ -149,7 +149,7 @@ export class WatchedMount {
   /** The symlink to its base, as last seen by whoever looked where the link leads. */
   link: Entry | undefined
   /** True: names may be the same in any case. An event may spell a name otherwise than a listing. */
-  anyCase = false
+  anyCase: boolean
   /** True: inode numbers are no evidence, as this filesystem gives unchanged entries new ones. See passing_numbers.ts. */
   numbersPass = false
   /** Grows when a belief changes by other means than a poll: what the last poll has seen is then not what is believed. */
@@ -170,9 +170,10 @@ export class WatchedMount {
   /** The reason why all of it is polled, if the mount itself is not the reason. */
   limit: Error | undefined
 
-  constructor(backend: Backend, why: string, mountId: number, isLinked = false) {
+  constructor({ backend, why, anyCase = false }: Choice, mountId = 0, isLinked = false) {
     this.backend = backend
     this.why = why
+    this.anyCase = anyCase
     this.mountId = mountId
     this.isLinked = isLinked
   }

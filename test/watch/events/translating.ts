@@ -41,7 +41,7 @@ export class World {
   readonly rules = new FakeRules()
   readonly pending = new Pending(this.tree, 0)
   readonly translator = new Translator(this)
-  readonly mount = new WatchedMount('inotify', '', 1)
+  readonly mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
   readonly root: Directory
   // The wd of each directory, by its first path.
   readonly #wds = new Map<string, number>()

@@ -3,7 +3,10 @@ import { RecentScans } from '../../../src/watch/pending/recent_scans.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
-const [here, there] = [new WatchedMount('inotify', '', 1), new WatchedMount('inotify', '', 2)]
+const [here, there] = [
+  new WatchedMount({ backend: 'inotify', why: '' }, 1),
+  new WatchedMount({ backend: 'inotify', why: '' }, 2),
+]
 const [a, b, c] = [new Directory('a', 1, here), new Directory('b', 2, here), new Directory('c', 3, there)]
 
 test('a listing is ahead of the events of that directory, and of no other', () => {

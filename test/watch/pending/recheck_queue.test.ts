@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
-const mount = new WatchedMount('inotify', '', 1)
+const mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
 const [a, b] = [new Directory('a', 1, mount), new Directory('b', 2, mount)]
 
 test('names by directory, and whole directories, are asked about once', () => {

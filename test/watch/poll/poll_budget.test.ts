@@ -28,7 +28,7 @@ function play(options: {
 }) {
   const { entries, hot = 0, cpuPerEntry = 0, interval = 250, seconds } = options
   const { requests = Number.POSITIVE_INFINITY, cpu = Number.POSITIVE_INFINITY } = options
-  const mount = new WatchedMount('poll', '', 0)
+  const mount = new WatchedMount({ backend: 'poll', why: '' })
   const directories = entries.map((_, i) => new Directory(String(i), i, mount))
   const round = new PollRound(new PollBudget({ cpu, requests }, false, 0))
   const looks = new Map(directories.map((each) => [each, [] as number[]]))
@@ -105,7 +105,7 @@ test('directories that have changed are looked at more often than others, and a 
   expect(hot.length).toBeGreaterThan(550)
   expect(cold.length).toBeLessThan(15)
   const round = new PollRound(new PollBudget({ cpu: 1, requests: 500 }, false, 0))
-  const directory = new Directory('/r', 1, new WatchedMount('poll', '', 0))
+  const directory = new Directory('/r', 1, new WatchedMount({ backend: 'poll', why: '' }))
   round.begin([], 0)
   round.heat(directory, 1000)
   expect(round.next(2000, isThere)).toEqual([directory])
@@ -127,7 +127,7 @@ test('a directory that costs all that changed ones may spend does not keep other
 })
 
 test('directories that have gone have no turn', () => {
-  const all = small.map((_, i) => new Directory(String(i), i, new WatchedMount('poll', '', 0)))
+  const all = small.map((_, i) => new Directory(String(i), i, new WatchedMount({ backend: 'poll', why: '' })))
   const round = new PollRound(new PollBudget({ cpu: 1, requests: 500 }, false, 0))
   round.begin(all, 0)
   expect(round.next(1000, (each) => each === all[999])).toEqual([all[999]])

@@ -3,7 +3,7 @@ import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { EntryCache } from '../../../src/watch/tree/entry_cache.ts'
 import { file } from './believed.ts'
 
-const mount = new WatchedMount('inotify', '', 1)
+const mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
 
 /** Directories of `size` files each, all of them used long ago. */
 function directories(cache: EntryCache, count: number, size: number): Directory[] {

@@ -17,7 +17,7 @@ const RECORDS: RecordSpec[] = [
 ]
 
 function beginIn(tree: Tree, path = '/r') {
-  const mount = new WatchedMount('inotify', '', 1)
+  const mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
   const top = tree.addRoot(path, mount)
   const lazy = tree.beginLazy(top)
   lazy.open()
@@ -86,7 +86,7 @@ test('a watch that the kernel does not have is missed', () => {
 test('what there is more to than a directory is left', () => {
   const tree = new Tree()
   const { left } = beginIn(tree)
-  tree.setWatch(new Directory('x', 1, new WatchedMount('inotify', '', 1)), 20)
+  tree.setWatch(new Directory('x', 1, new WatchedMount({ backend: 'inotify', why: '' }, 1)), 20)
   const records: RecordSpec[] = [
     { id: 1, parent: 0, name: 'plain', wd: 11 },
     { id: 2, parent: 0, name: 'unreadable', wd: 12, error: -13 },

@@ -7,7 +7,7 @@ import { file } from './believed.ts'
 /** /r with a/b/c in it, and every directory packed as soon as another is used. */
 function small() {
   const tree = new Tree(new EntryCache(1))
-  const mount = new WatchedMount('inotify', '', 1)
+  const mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
   const root = tree.addRoot('/r', mount)
   const a = tree.add(root, 'a', 2, mount)
   const b = tree.add(a, 'b', 3, mount)
@@ -18,7 +18,7 @@ function small() {
 describe('trees', () => {
   test('the tops at a path or below it are those whose paths it begins, by whole names', () => {
     const tree = new Tree()
-    const mount = new WatchedMount('inotify', '', 1)
+    const mount = new WatchedMount({ backend: 'inotify', why: '' }, 1)
     const [root, a, ab, abc, other] = ['/', '/a', '/a/b', '/a/b/c', '/ab'].map((path) =>
       tree.addRoot(path, mount),
     )
@@ -48,7 +48,7 @@ describe('trees', () => {
 
   test('a part of one becomes one of its own, of a mount of its own, and part of another again', () => {
     const { tree, mount, root, a, b, c } = small()
-    const [own, error] = [new WatchedMount('inotify', '', 1), new Error('EACCES')]
+    const [own, error] = [new WatchedMount({ backend: 'inotify', why: '' }, 1), new Error('EACCES')]
     mount.uncover(c, error)
     tree.regroup(b, own)
     tree.cut(b)
@@ -150,7 +150,7 @@ test('closed are those alone that may not be read, whatever else is not covered,
   mount.uncover(b, failed('ENOSPC'))
   mount.uncover(c, failed('EACCES'))
   expect([...mount.closed]).toEqual([c])
-  const other = new WatchedMount('inotify', '', 0)
+  const other = new WatchedMount({ backend: 'inotify', why: '' })
   other.take(c)
   expect([[...mount.closed], [...other.closed]]).toEqual([[], [c]])
   other.uncover(c, failed('ENOSPC'))

@@ -125,11 +125,7 @@ export class ScanFrontier {
       return undefined
     }
     trace('%s: %s, because %s', found.path, choice.backend, choice.why)
-    return {
-      ...target,
-      mount: new WatchedMount(choice.backend, choice.why, mountId).follow(choice),
-      isBase: true,
-    }
+    return { ...target, mount: new WatchedMount(choice, mountId), isBase: true }
   }
 
   /** Returns targets for symlinks' ends, which take their places. Not for one that is no directory, or in which the link lies, or behind too many links. */
@@ -165,7 +161,7 @@ export class ScanFrontier {
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,
-        mount: new WatchedMount(choice.backend, choice.why, end.mountId, true).follow(choice),
+        mount: new WatchedMount(choice, end.mountId, true),
         leadsTo: end.identity,
       })
     }

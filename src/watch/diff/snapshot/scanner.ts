@@ -125,7 +125,7 @@ export class Scanner {
    */
   scanAhead(root: string, watching: Watching, patience: Patience): boolean {
     const { recursive, hidesSome } = this.#context.rules
-    const mount = new WatchedMount('inotify', '', 0)
+    const mount = new WatchedMount({ backend: 'inotify', why: '' })
     const top = { place: this.#placeOfRoot(root), name: root, parent: undefined, mount, isBase: false }
     const snapshot = this.begin()
     for (let next: readonly ScanTarget[] = [top]; next.length > 0; ) {

@@ -44,13 +44,13 @@ export class CoveredRoots {
     const { reporter } = this.#context
     root.coverer = coverer
     if (root.isPresent && coverer.isOverflown && !root.isOverflown) {
-      root.overflow()
+      root.isOverflown = true
       reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
     // A symlink that comes is no directory.
     if (hasChanged || !root.isPresent) this.#compare(root, coverer)
     if (root.isOverflown && !coverer.isOverflown) {
-      root.recover()
+      root.isOverflown = false
       reporter.report([aboutRoot('recovered', root, 'rescan')])
     }
   }

@@ -2,9 +2,7 @@ import { dirname, join, relative } from 'node:path'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { Kind } from '../../report/change.ts'
 import { isPassing, MOST_LINKS } from '../../report/watch_error.ts'
-import type { Rules } from '../../rules.ts'
 import { Directory, linksAbove } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
 import type { RootsContext } from '../context.ts'
 import type { FileRoot } from '../file_root.ts'
 import type { Root } from '../root.ts'
@@ -51,7 +49,7 @@ export class Coverings {
 
   /** Returns true if another root ignores a path below it, or a directory on the way. */
   isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
-    return hidesAny(this.#context.rules, above, namesBelow(above, path))
+    return this.#hidesAny(above, namesBelow(above, path))
   }
 
   isNested(path: string): boolean {
@@ -64,8 +62,28 @@ export class Coverings {
   }
 
   /** Returns the entry that a root has at the path of another. */
-  of({ path }: Root, coverer: Root): Covering {
-    return this.#at(path, coverer)
+  of({ path }: Pick<Root, 'path'>, { path: above, top }: Root): Covering {
+    const { tree, rules } = this.#context
+    if (top === undefined) return 'nothing'
+    let directory = top
+    const names = namesBelow(above, path)
+    for (const [i, name] of names.entries()) {
+      const seen = whatIsSeenOf(directory)
+      if (seen !== directory) return seen
+      const entry = tree.entriesOf(directory).get(name)
+      if (entry === undefined)
+        return this.#hidesAny(tree.pathOf(directory), names.slice(i)) ? 'elsewhere' : 'nothing'
+      if (!(entry instanceof Directory)) {
+        const isLast = i === names.length - 1
+        if (entry.kind === 'symlink' && (rules.followsRoots || !isLast))
+          return linksAbove(directory) < MOST_LINKS ? 'link' : 'elsewhere'
+        // A mount that is refused.
+        if (entry.kind === 'directory') return 'elsewhere'
+        return isLast ? 'file' : 'nothing'
+      }
+      directory = entry
+    }
+    return whatIsSeenOf(directory)
   }
 
   /** Returns the directory that a root has at the path of another and could not read, but tries to read again: only the other root has reported its entries so far. */
@@ -84,7 +102,8 @@ export class Coverings {
   }
 
   /** Returns the kind under which a file root reports that the file has come, or was written to. undefined: an outer root reports it. */
-  kindTold({ path, kind, isMountPoint }: FileRoot, isComing: boolean): Kind | undefined {
+  kindTold(file: FileRoot, isComing: boolean): Kind | undefined {
+    const { path, kind, isMountPoint } = file
     const { byPath, rules } = this.#context
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
     if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return kind
@@ -92,7 +111,7 @@ export class Coverings {
     if (this.#isLinkIn(coverer, path)) return isComing || rules.followsLinks ? undefined : 'symlink'
     // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
     if (isMountPoint && kind !== 'symlink' && coverer.top?.mount.usesPolling !== true) return kind
-    return isElsewhere(this.#at(path, coverer)) ? kind : undefined
+    return isElsewhere(this.of(file, coverer)) ? kind : undefined
   }
 
   #isLinkIn({ path: above, top }: Root, path: string): boolean {
@@ -103,9 +122,15 @@ export class Coverings {
     return parent ? tree.entriesOf(parent).get(name)?.kind === 'symlink' : false
   }
 
-  #at(path: string, { path: above, top }: Root): Covering {
-    if (top === undefined) return 'nothing'
-    return coveringAt(this.#context.tree, this.#context.rules, top, namesBelow(above, path))
+  /** Returns true if a name on the way is ignored, of whatever kind its entry is. */
+  #hidesAny(path: string, names: readonly string[]): boolean {
+    const { rules } = this.#context
+    if (!rules.hidesSome) return false
+    let entry = path === '/' ? '' : path
+    return names.some((name) => {
+      entry += `/${name}`
+      return KINDS.some((kind) => rules.hides(entry, kind))
+    })
   }
 
   #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
@@ -122,35 +147,6 @@ function namesBelow(above: string, path: string): string[] {
   return path.slice(above === '/' ? 1 : above.length + 1).split('/')
 }
 
-/** @param names of the path, from the root's on */
-function coveringAt(
-  tree: Tree,
-  rules: Pick<Rules, 'hides' | 'hidesSome' | 'followsRoots'>,
-  top: Directory,
-  names: readonly string[],
-): Covering {
-  let directory = top
-  for (const [i, name] of names.entries()) {
-    const seen = whatIsSeenOf(directory)
-    if (seen !== directory) return seen
-    const entry = tree.entriesOf(directory).get(name)
-    if (entry === undefined) {
-      const path = tree.pathOf(directory)
-      return hidesAny(rules, path, names.slice(i)) ? 'elsewhere' : 'nothing'
-    }
-    if (!(entry instanceof Directory)) {
-      const isLast = i === names.length - 1
-      if (entry.kind === 'symlink' && (rules.followsRoots || !isLast))
-        return linksAbove(directory) < MOST_LINKS ? 'link' : 'elsewhere'
-      // A mount that is refused.
-      if (entry.kind === 'directory') return 'elsewhere'
-      return isLast ? 'file' : 'nothing'
-    }
-    directory = entry
-  }
-  return whatIsSeenOf(directory)
-}
-
 /** Returns 'elsewhere' for a directory that nobody can report: it cannot be read, or has no watch and is not polled instead. One that may become readable by itself is tried again. */
 function whatIsSeenOf(directory: Directory): Covering {
   const { mount, isListed } = directory
@@ -158,18 +154,4 @@ function whatIsSeenOf(directory: Directory): Covering {
   const isTold = error === undefined || mount.leftover.has(directory) || isPassing(error)
   if (!isTold) return 'elsewhere'
   return isListed ? directory : 'nothing'
-}
-
-/** Returns true if a name on the way is ignored, of whatever kind its entry is. */
-function hidesAny(
-  rules: Pick<Rules, 'hides' | 'hidesSome'>,
-  path: string,
-  names: readonly string[],
-): boolean {
-  if (!rules.hidesSome) return false
-  let entry = path === '/' ? '' : path
-  return names.some((name) => {
-    entry += `/${name}`
-    return KINDS.some((kind) => rules.hides(entry, kind))
-  })
 }

@@ -20,12 +20,13 @@ export function graft(tree: Tree, { top, mounts }: Root, found: Directory): void
 /** Takes the directory at a root's path out of another root's tree: from now on it is the root's own tree. */
 export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root): void {
   const top = root.top as Directory
-  const { backend, why, mountId, limit } = top.mount
-  const mount = new WatchedMount(backend, why, mountId)
+  const { mountId, limit } = top.mount
+  const mount = new WatchedMount(top.mount, mountId)
   mount.base = top
   mount.limit = limit
-  mount.anyCase = top.mount.anyCase
-  root.succeed(coverer)
+  // The coverer has told of it until now.
+  root.isOverflown = coverer.isOverflown
+  root.consistentUntil = coverer.consistentUntil
   root.mount = mount
   for (const each of [...coverer.mounts]) {
     if (each.base !== undefined && each.base !== top && isWithin(each.base, top)) each.join(mount)

@@ -1,11 +1,9 @@
-import { constants } from 'node:os'
 import type { Change, LostReason, Source } from '../../report/change.ts'
-import { asWatchError, openError } from '../../report/watch_error.ts'
 import { eachBelow } from '../../tree/changes_below.ts'
 import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { RootsContext } from '../context.ts'
-import { asLost, type Root } from '../root.ts'
+import { absenceOf, asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
 
@@ -220,7 +218,7 @@ export class RootForest {
     root.coverer = undefined
     // The root was lost, so what comes is reported as new.
     if (root.top !== undefined) this.#plantAnew(root, root.top.mount)
-    else if (root.absence === undefined) root.explain(absenceOf(root))
+    else if (root.absence === undefined) root.absence = absenceOf(root)
     this.#released.push(root)
     this.#outdate()
   }
@@ -260,10 +258,8 @@ export class RootForest {
   }
 
   /** Gives a root an empty tree: what comes is reported as new. */
-  #plantAnew(root: Root, { backend, why, anyCase }: WatchedMount): void {
-    const mount = new WatchedMount(backend, why, 0)
-    mount.anyCase = anyCase
-    this.plant(root, mount)
+  #plantAnew(root: Root, before: WatchedMount): void {
+    this.plant(root, new WatchedMount(before))
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
@@ -296,10 +292,6 @@ export class RootForest {
     this.#standing = undefined
     for (const root of this.#context.byPath.values()) root.outdate()
   }
-}
-
-function absenceOf({ path }: Root): Error {
-  return asWatchError(openError(-constants.errno.ENOENT, path), path) as Error
 }
 
 /** Returns the deletes of all that is believed in a directory. */

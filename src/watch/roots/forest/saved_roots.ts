@@ -62,13 +62,12 @@ export class SavedRoots {
     const saved = await this.of(root)
     const file = this.fileOf(saved)
     if (saved?.kind === 'directory') {
-      const top = forest.plant(root, new WatchedMount('poll', 'nothing is there', 0))
+      const top = forest.plant(root, new WatchedMount({ backend: 'poll', why: 'nothing is there' }))
       if (await this.plant(top, saved)) this.miss(root, top, saved)
       else forest.drop(root)
     } else if (file !== undefined) {
       root.file = new FileRoot(root.path, settings)
-      root.file.begin(file)
-      root.file.isPresent = false
+      root.file.entry = file
       this.#missing.add(root)
     }
   }

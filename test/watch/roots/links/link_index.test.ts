@@ -21,7 +21,7 @@ import { randomFrom } from '../../support.ts'
 
 const DIRECTORIES = ['/', '/t', '/t/a', '/t/b', '/out', '/out/o', '/out/o/p']
 const NAMES = ['f', 'g', 'a', 'o', 'l']
-const PARENT = new Directory('/t', 1, new WatchedMount('inotify', '', 1))
+const PARENT = new Directory('/t', 1, new WatchedMount({ backend: 'inotify', why: '' }, 1))
 
 /**
  * Returns watches for directories. Some directories are missing and some are refused, and a directory that is
