@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { textOf } from '../../name_key.ts'
 import { append, type Change, pathsOf } from '../report/change.ts'
-import { gitDirectoryOf } from './git_directory.ts'
+import { gitDirectoryOf } from './git_files.ts'
 
 /** A git that was killed leaves its lock behind. */
 const MOST_MS = 30_000

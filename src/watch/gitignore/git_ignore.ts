@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Ignores } from '../ignores.ts'
 import type { Kind } from '../report/change.ts'
-import { gitDirectoryOf } from './git_directory.ts'
+import { gitDirectoryOf, readIfAny } from './git_files.ts'
 import { type GitRule, gitRulesIn, isMatch } from './git_rule.ts'
-import { readIfAny } from './read_if_any.ts'
 
 export const RULE_FILE = '.gitignore'
 

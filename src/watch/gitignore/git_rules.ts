@@ -3,8 +3,8 @@ import { CoalescedTask } from '../../coalesced_task.ts'
 import { textOf } from '../../name_key.ts'
 import { allOf, type Ignores } from '../ignores.ts'
 import { type Change, type Kind, pathsOf } from '../report/change.ts'
+import { globalRuleFile } from './git_files.ts'
 import { GitIgnore, RULE_FILE, ruleFilesAbove } from './git_ignore.ts'
-import { globalRuleFile } from './global_rule_file.ts'
 
 /** A watcher of the files that lie elsewhere. */
 interface FileWatcher {
