@@ -5,6 +5,7 @@ export type { WatchOptions } from './options.ts'
 export type {
   Change,
   ChangeMaker,
+  Entry,
   EntryChange,
   ExchangeChange,
   Kind,
@@ -14,6 +15,5 @@ export type {
   Source,
 } from './report/change.ts'
 export type { Coverage } from './report/coverage.ts'
-export type { Entry } from './report/entry.ts'
 export type { NextOptions } from './report/next_change.ts'
 export { Watcher } from './watcher.ts'

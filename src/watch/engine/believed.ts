@@ -1,7 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { TaskQueue } from '../../task_queue.ts'
-import type { Kind } from '../report/change.ts'
-import type { Entry } from '../report/entry.ts'
+import type { Entry, Kind } from '../report/change.ts'
 import type { Root } from '../roots/root.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -73,17 +72,11 @@ export class Believed {
       each = dirname(each)
       const root = this.#byPath.get(each)
       const top = root && ownOf(root)
-      const found = top instanceof Directory ? this.#lookUp(top, names) : undefined
+      const parent = top instanceof Directory ? this.#tree.find(top, names.slice(0, -1)) : undefined
+      const found = parent && this.#tree.entriesOf(parent).get(basename(path))
       if (found !== undefined) return found
     }
     return undefined
-  }
-
-  #lookUp(top: Directory, names: readonly string[]): Found | undefined {
-    let found: Found | undefined = top
-    for (const name of names)
-      found = found instanceof Directory ? this.#tree.entriesOf(found).get(name) : undefined
-    return found
   }
 
   /** Yields the entries below. Changes may come between two of them: entries that have gone by then are left out, new ones may be. */

@@ -3,6 +3,14 @@ import { IN_CLOSE_WRITE } from '../../inotify/constants.ts'
 /** The kind of an entry. Symlinks are not followed: a link is a `'symlink'`; with `followSymlinks` a link to a directory is a `'directory'`. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 
+/** An entry of the tree as reported so far: see {@link Watcher.entries}. */
+export interface Entry<Path extends string | Buffer = string> {
+  /** The absolute path. */
+  path: Path
+  /** The kind of the entry. */
+  kind: Kind
+}
+
 /**
  * The source of a change: an event, the comparison of two polls, a comparison after events were lost (or of a name in doubt, or `initial`), or the comparison with a snapshot
  * (`since`).

@@ -1,6 +1,6 @@
 import { warn } from '../../warning.ts'
 import type { Ignores } from '../ignores.ts'
-import type { Entry } from './entry.ts'
+import type { Entry } from './change.ts'
 
 /** The tree as reported so far. */
 interface Believed {
