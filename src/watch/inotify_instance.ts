@@ -19,9 +19,3 @@ export interface Watching {
   inotify: InotifyInstance
   mask: number
 }
-
-/** The owner of the instance, if one is needed. */
-export interface WatchingSource {
-  /** undefined: there is none yet. */
-  readonly watching: Watching | undefined
-}

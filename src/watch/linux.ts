@@ -73,10 +73,10 @@ export const linux: WatchSystem = {
     return found
   },
   lookNow: () => {
-    const see = seeingNow()
+    const near = new NearMounts()
     return (path, followsLast) => {
       try {
-        return see(path, followsLast)
+        return seeNow(near, path, followsLast)
       } catch (error) {
         return isMissing(error) ? 'missing' : undefined
       }
@@ -192,15 +192,12 @@ async function resolveAt(path: string, table: MountTable): Promise<Resolved | un
 }
 
 /** See {@link WatchSystem.lookNow}. Throws as a path cannot be looked at. */
-function seeingNow(): (path: string, followsLast: boolean) => SeenNow | undefined {
-  const near = new NearMounts()
-  return (path, followsLast) => {
-    if (!near.has(path)) return undefined
-    const own = lstatSync(pathOf(path), NEVER_THROWS)
-    if (own === undefined || !own.isSymbolicLink()) return own === undefined ? 'missing' : kindOf(own)
-    if (!followsLast) return 'symlink'
-    return near.leadTo(path) ? kindOf(statSync(pathOf(path))) : undefined
-  }
+function seeNow(near: NearMounts, path: string, followsLast: boolean): SeenNow | undefined {
+  if (!near.has(path)) return undefined
+  const own = lstatSync(pathOf(path), NEVER_THROWS)
+  if (own === undefined || !own.isSymbolicLink()) return own === undefined ? 'missing' : kindOf(own)
+  if (!followsLast) return 'symlink'
+  return near.leadTo(path) ? kindOf(statSync(pathOf(path))) : undefined
 }
 
 const NEVER_THROWS = { throwIfNoEntry: false } as const

@@ -70,7 +70,7 @@ export class Rescan {
     } finally {
       lazy?.seal()
     }
-    this.#take(snapshot, options, outcome)
+    this.take(snapshot, options, outcome)
     return outcome.roots.get(top)
   }
 
@@ -88,7 +88,7 @@ export class Rescan {
     const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
     const snapshot = await this.scanner.scan(tops, { ...options, since, leftOut })
     const outcome = this.#begin()
-    this.#take(snapshot, options, outcome)
+    this.take(snapshot, options, outcome)
     return { roots: outcome.roots, unlisted: outcome.status.unlisted }
   }
 
@@ -115,12 +115,7 @@ export class Rescan {
     bump(targets.flatMap(({ requested }) => requested ?? []))
     const options = { ...RESCAN, source, since, statAll: since !== Number.POSITIVE_INFINITY }
     await this.scanner.extend(snapshot, targets, options)
-    this.#take(snapshot, options)
-  }
-
-  /** Takes in what a poll has found, and returns the changes. */
-  takePoll(snapshot: Snapshot, options: DiffOptions): readonly Change[] {
-    return this.#take(snapshot, options)
+    this.take(snapshot, options)
   }
 
   /** Compares looks at some directories with the tree, and reports the differences. */
@@ -138,7 +133,7 @@ export class Rescan {
       if (found !== undefined) found.except = spoken
     }
     await this.scanner.complete(snapshot, RESCAN)
-    this.#take(snapshot, RESCAN)
+    this.take(snapshot, RESCAN)
   }
 
   close(): Promise<void> {
@@ -178,8 +173,8 @@ export class Rescan {
     return changes
   }
 
-  /** Takes in a snapshot, or the last piece of it. */
-  #take(snapshot: Snapshot, options: DiffOptions, outcome = this.#begin()): readonly Change[] {
+  /** Takes in a snapshot, or the last piece of it, and returns the changes. */
+  take(snapshot: Snapshot, options: DiffOptions, outcome = this.#begin()): readonly Change[] {
     const { reporter, watchShortage, watchLimit } = this.#context
     const changes = this.#takePiece(snapshot, options, outcome)
     watchLimit?.settle()

@@ -25,7 +25,10 @@ export class BatchView {
   readonly start: number
   readonly end: number
   readonly #keepsStat: (wd: number) => boolean
-  readonly #byWd = new Map<number, Map<string, NamedInBatch>>()
+  /** The names that events are about, by wd. A name that was only written to is left out where no stat is kept: each write has its event. */
+  readonly named = new Map<number, Map<string, NamedInBatch>>()
+  /** The watches that the kernel has removed. */
+  readonly removed: number[] = []
   // The watch of the event before: events come in runs.
   #wd = 0
   #isKept = false
@@ -37,10 +40,8 @@ export class BatchView {
   readonly #next: Int32Array
   readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
-  readonly #removed: number[] = []
   // The numbers of the events that were translated before their turn.
   readonly #done = new Set<number>()
-  #open: OpenNames | undefined
 
   /** @param keepsStat returns true if the names of a wd are known with a stat, which a write changes */
   constructor(batch: EventBatch, start: number, end: number, keepsStat: (wd: number) => boolean) {
@@ -54,7 +55,7 @@ export class BatchView {
       const mask = batch.mask(i)
       this.#nameOf.push(name)
       this.#namedOf.push(name === '' ? undefined : this.#take(i, mask, name))
-      if (mask & IN_IGNORED) this.#removed.push(batch.wd(i))
+      if (mask & IN_IGNORED) this.removed.push(batch.wd(i))
     }
   }
 
@@ -97,25 +98,10 @@ export class BatchView {
     return this.#arrivals.get(cookie)
   }
 
-  /** The watches that the kernel has removed. */
-  get removed(): readonly number[] {
-    return this.#removed
-  }
-
-  /** The names that events are about, by wd. A name that was only written to is left out where no stat is kept: each write has its event. */
-  get named(): ReadonlyMap<number, ReadonlyMap<string, NamedInBatch>> {
-    return this.#byWd
-  }
-
-  /** The names at which the events leave open what is there now. */
-  get open(): OpenNames {
-    this.#open ??= this.#findOpen()
-    return this.#open
-  }
-
-  #findOpen(): OpenNames {
+  /** Returns the names at which the events leave open what is there now. */
+  findOpen(): OpenNames {
     const open = new Map<number, readonly NamedInBatch[]>()
-    for (const [wd, names] of this.#byWd) {
+    for (const [wd, names] of this.named) {
       const some: NamedInBatch[] = []
       const isAll = this.#isKeptAt(wd)
       for (const named of names.values()) {
@@ -130,7 +116,7 @@ export class BatchView {
     if (wd !== this.#wd) {
       this.#wd = wd
       this.#isKept = this.#keepsStat(wd)
-      this.#names = this.#byWd.get(wd)
+      this.#names = this.named.get(wd)
     }
     return this.#isKept
   }
@@ -152,7 +138,7 @@ export class BatchView {
   #namedAs(name: string): NamedInBatch {
     if (this.#names === undefined) {
       this.#names = new Map()
-      this.#byWd.set(this.#wd, this.#names)
+      this.named.set(this.#wd, this.#names)
     }
     const known = this.#names.get(name)
     if (known !== undefined) return known

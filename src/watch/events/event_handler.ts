@@ -84,7 +84,7 @@ export class EventHandler {
       for (const { mount } of polled) mount.revision++
       return polled.length > 0
     })
-    const { open } = view
+    const open = view.findOpen()
     if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
     // After the look: a poll, or a look of the recheck queue, that began meanwhile may have seen something older.
     this.#noteNames(view)

@@ -80,7 +80,7 @@ export class Renames {
   /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
   arrive(event: DueEvent, known: Entry | undefined): boolean {
     const { directory, cookie, name } = event
-    const { rules, pending } = this.#context
+    const { pending } = this.#context
     const pendingMove = pending.moves.of(cookie)
     this.#cameOver.delete(directory)
     if (pendingMove === undefined) {
@@ -95,8 +95,7 @@ export class Renames {
       this.giveUp(pendingMove)
       return false
     }
-    const { kind } = pendingMove.entry
-    if (rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
+    if (this.#isHiddenAt(event, pendingMove.entry)) this.giveUp(pendingMove)
     else this.#pair(event, pendingMove, known)
     return true
   }
@@ -218,7 +217,7 @@ export class Renames {
     return (isSeen && mayBeSame(known, entry)) || scans.hadShown(directory, name, entry)
   }
 
-  #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {
+  #isHiddenAt({ directory, name }: Place, { kind }: Entry): boolean {
     const { rules } = this.#context
     return rules.hidesSome && rules.hides(this.#editor.pathOf(directory, name), kind)
   }

@@ -174,7 +174,7 @@ export class Translator {
       return
     }
     if (isDirectory && this.#rules.recursive) {
-      const created = this.#editor.createDirectory(directory, name, 0, directory.mount, mask)
+      const created = this.#editor.createDirectory(directory, name, mask)
       this.#pending.work.list(created)
     } else {
       const created = fits ? kept(directory, fits) : { kind, ino: 0 }

@@ -88,7 +88,7 @@ export class BudgetedPoll {
       const from = leftover.length > 0 ? since : 0
       const changed = new Set<Directory>()
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, changed } as const
-      const changes = rescan.takePoll(snapshot, options)
+      const changes = rescan.take(snapshot, options)
       // The digests of the last whole poll are not what is believed.
       if (changes.length > 0) for (const mount of mounts) mount.revision++
       await followUp.list()

@@ -35,8 +35,8 @@ export class PollBudget {
   readonly #perEntry: number
   readonly #saved = { hot: 0, turn: 0 }
   #earnedAt: number
-  // ms, as of late.
-  #perDirectory: number
+  /** ms that a look at a directory costs whose turn it is, as of late. */
+  perDirectory: number
   #looks = 0
 
   /** @param now ms of a clock that never goes back, as all others here */
@@ -44,17 +44,12 @@ export class PollBudget {
     this.#budget = budget
     this.#perEntry = readsContents ? PER_CONTENT : PER_ENTRY
     this.#earnedAt = now
-    this.#perDirectory = Math.max(FIRST_GUESS, this.#costOf(PER_DIRECTORY, 0))
+    this.perDirectory = Math.max(FIRST_GUESS, this.#costOf(PER_DIRECTORY, 0))
   }
 
   /** Returns how many times as long it takes to spend something if so many ms are between polls: no more is saved up than for a second. */
   slowdown(between: number): number {
     return Math.max(1, between / MOST_SAVED)
-  }
-
-  /** ms that a look at a directory costs whose turn it is, as of late. */
-  get perDirectory(): number {
-    return this.#perDirectory
   }
 
   /** Earns what the time since the last call allows. */
@@ -69,7 +64,7 @@ export class PollBudget {
   mayLookAt(share: Share): number {
     const saved = this.#saved[share]
     if (saved <= 0) return 0
-    return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.#perDirectory)) : 1
+    return this.#looks > 0 ? Math.max(1, Math.floor(saved / this.perDirectory)) : 1
   }
 
   /** Returns true if a look that has cost so many ms would leave nothing for others that have changed lately. */
@@ -83,7 +78,7 @@ export class PollBudget {
     this.#saved.turn -= cost
     if (share === 'hot') this.#saved.hot -= cost
     // The first looks count alike: that at the root may be like no other.
-    else this.#perDirectory += (cost - this.#perDirectory) * Math.max(NEWEST, 1 / ++this.#looks)
+    else this.perDirectory += (cost - this.perDirectory) * Math.max(NEWEST, 1 / ++this.#looks)
     return cost
   }
 

@@ -179,7 +179,7 @@ export class Poller {
       const from = leftover.length > 0 ? since : 0
       const changed = watchLimit && new Set<Directory>()
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial, changed } as const
-      const changes = rescan.takePoll(snapshot, options)
+      const changes = rescan.take(snapshot, options)
       if (changed !== undefined) this.#shift.give(changed, startedAt)
       await followUp.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && pending.isUnsettled)

@@ -93,11 +93,6 @@ export class LazyDirectories {
     this.#forgetIfEmpty()
   }
 
-  /** Returns false: no directory that was known before is left out. */
-  has(): boolean {
-    return false
-  }
-
   /** Returns the directory of a listing, made now if it is not yet; undefined once the walk has ended. */
   directoryOf(id: number): Directory | undefined {
     if (this.#isSealed) return undefined

@@ -1,9 +1,9 @@
-import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
+import { append, type Change, type EntryChange, exchangesOf, type Source } from '../report/change.ts'
 import type { Expansions } from '../report/expansions.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
 import { eachBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
-import { Directory, isSymlink, type WatchedMount } from './directory.ts'
+import { Directory, isSymlink } from './directory.ts'
 import type { Tree } from './tree.ts'
 
 /** An entry, and where it is. */
@@ -71,9 +71,9 @@ export class TreeEditor {
   }
 
   /** Adds a directory that is still to be listed. The name must be free. */
-  createDirectory(parent: Directory, name: string, ino: number, mount: WatchedMount, mask = 0): Directory {
+  createDirectory(parent: Directory, name: string, mask: number): Directory {
     this.#makeWay(parent, name)
-    const created = this.#tree.add(parent, name, ino, mount)
+    const created = this.#tree.add(parent, name, 0, parent.mount)
     this.#tell('create', parent, name, created, mask)
     return created
   }
@@ -95,7 +95,7 @@ export class TreeEditor {
     // A root may lie behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
     this.#noteGone(directory, name, entry)
-    this.#tellDelete(directory, name, entry, mask)
+    this.#tell('delete', directory, name, entry, mask)
     this.takeOut(at)
     this.#directory = undefined
   }
@@ -215,9 +215,15 @@ export class TreeEditor {
   #makeWay(directory: Directory, name: string): void {
     if (this.#isSilent || !this.#tree.hasSeveralTops) return
     for (const top of this.#tree.topsAtOrBelow(this.pathOf(directory, name))) {
-      for (const [each, entry] of this.#tree.entriesOf(top)) this.#tellDelete(top, each, entry, 0)
+      this.tellGone(top)
       this.#tree.vacate(top)
     }
+  }
+
+  /** Tells that all that is believed in a directory is gone, with the directory, which the caller drops. */
+  tellGone(directory: Directory): void {
+    for (const [name, entry] of this.#tree.entriesOf(directory))
+      this.#tell('delete', directory, name, entry, 0)
   }
 
   #put(directory: Directory, name: string, entry: Entry): void {
@@ -237,24 +243,12 @@ export class TreeEditor {
     if (isSymlink(entry)) this.#tree.movedLinks.push([{ from: { directory, name }, to: undefined }])
   }
 
-  #tellDelete(directory: Directory, name: string, entry: Entry, mask: number): void {
+  #tell(type: EntryChange['type'], directory: Directory, name: string, entry: Entry, mask: number): void {
     if (this.#isSilent) return
-    const { kind } = entry
-    const path = this.pathOf(directory, name)
-    const change = { type: 'delete', path, kind, mask, source: this.#source } as const
-    this.#expansions?.note(change, eachBelow('delete', entry, path, this.#source))
+    const change = { type, path: this.pathOf(directory, name), kind: entry.kind, mask, source: this.#source }
+    if (type === 'delete')
+      this.#expansions?.note(change, eachBelow('delete', entry, change.path, this.#source))
     this.#add(change)
-  }
-
-  #tell(
-    type: 'create' | 'modify' | 'attrib',
-    directory: Directory,
-    name: string,
-    { kind }: Entry,
-    mask: number,
-  ): void {
-    if (this.#isSilent) return
-    this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
   }
 
   /** The notes of what a change speaks for, to be taken before the tree has changed. */

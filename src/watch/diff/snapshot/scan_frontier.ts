@@ -151,7 +151,7 @@ export class ScanFrontier {
       const root = this.#rootOf(at)
       const aboveRoot = above.get(root) ?? (await this.#above(root))
       above.set(root, aboveRoot)
-      if (aboveRoot.some((each) => isSame(each, end))) continue
+      if (aboveRoot.some(({ identity }) => identity === end.identity)) continue
       if (isBeyond) {
         this.#leave(at, name)
         continue
@@ -179,12 +179,13 @@ export class ScanFrontier {
   /** Returns true if a link leads to a directory that it lies in. */
   async #isCycle(at: SnapshotDir, end: Identity): Promise<boolean> {
     let found: SnapshotDir | undefined = at
-    for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
+    for (; found?.listing !== undefined; found = found.parent)
+      if (found.listing.identity === end.identity) return true
     const alike: string[] = []
     for (let each = found?.match; each !== undefined; each = each.parent)
       if (mayBe(each, end)) alike.push(this.#context.tree.pathOf(each))
     const now = alike.length === 0 ? [] : await this.#identify(alike)
-    return now.some((each) => each === 'unanswered' || (each !== undefined && isSame(each, end)))
+    return now.some((each) => each === 'unanswered' || each?.identity === end.identity)
   }
 
   /** Returns the directories at paths. undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of the path. */
@@ -206,8 +207,7 @@ export class ScanFrontier {
     for (let path = `${root}/..`; ; path += '/..') {
       const [next] = await this.#identify([path])
       const last = above.at(-1)
-      if (next === undefined || next === 'unanswered' || (last !== undefined && isSame(last, next)))
-        return above
+      if (next === undefined || next === 'unanswered' || last?.identity === next.identity) return above
       above.push(next)
     }
   }
@@ -229,10 +229,6 @@ function linksOnWayTo(at: SnapshotDir): number {
   let top = at
   for (; top.parent !== undefined; top = top.parent) if (top.isBase && top.mount.isLinked) links++
   return top.match === undefined ? links : links + linksAbove(top.match)
-}
-
-function isSame(a: Pick<Identity, 'identity'>, b: Pick<Identity, 'identity'>): boolean {
-  return a.identity === b.identity
 }
 
 /** Returns true if a known directory may be `end`, by what is kept: each subvolume of btrfs has a device of its own, and its numbers begin anew. */

@@ -20,8 +20,8 @@ export interface LeftOut {
   begin(): void
   /** Returns a directory that was left out, by the id of its listing. */
   directoryOf(id: number): Directory | undefined
-  /** Returns true if this directory was left out. */
-  has(directory: Directory): boolean
+  /** Returns true if this known directory was left out. */
+  has?(directory: Directory): boolean
 }
 
 export interface ScanOptions {

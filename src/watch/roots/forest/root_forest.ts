@@ -1,7 +1,7 @@
-import type { Change, LostReason, Source } from '../../report/change.ts'
+import type { LostReason, Source } from '../../report/change.ts'
 import { eachBelow } from '../../tree/changes_below.ts'
 import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
-import type { Tree } from '../../tree/tree.ts'
+import { TreeEditor } from '../../tree/tree_editor.ts'
 import type { RootsContext } from '../context.ts'
 import { absenceOf, asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
@@ -251,7 +251,11 @@ export class RootForest {
     const { tree, reporter } = this.#context
     const { top } = root
     if (top === undefined) return
-    if (tree.isAttached(top)) reporter.report(asGone(tree, top))
+    if (tree.isAttached(top)) {
+      const editor = new TreeEditor(tree, 'rescan')
+      editor.tellGone(top)
+      reporter.report(editor.take())
+    }
     this.lose(root, 'deleted', 'rescan')
     this.drop(root)
     this.#plantAnew(root, top.mount)
@@ -292,14 +296,4 @@ export class RootForest {
     this.#standing = undefined
     for (const root of this.#context.byPath.values()) root.outdate()
   }
-}
-
-/** Returns the deletes of all that is believed in a directory. */
-function asGone(tree: Tree, directory: Directory): Change[] {
-  return [...tree.entriesOf(directory)].map(([name, entry]) => {
-    const path = tree.pathOf(directory, name)
-    const change = { type: 'delete', path, kind: entry.kind, mask: 0, source: 'rescan' } as const
-    tree.expansions?.note(change, eachBelow('delete', entry, path, 'rescan'))
-    return change
-  })
 }
