@@ -1,7 +1,7 @@
-import type { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
 import type { Coverage } from '../report/coverage.ts'
 import { asWatchError, isStaleMount } from '../report/watch_error.ts'
+import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import type { Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -12,25 +12,21 @@ const STAT_ONLY = `what the kubelet swaps as a whole is polled by the times of i
 
 const AWAITED = 'it is not there yet: the nearest directory above it is watched'
 
-/** Followed links whose way is not watched, by their directory and their mount. Each link to a directory has its own mount: there may be thousands. */
-export class UncoveredLinks {
-  readonly #in = new Map<WatchedMount | Directory, Coverage['uncovered']>()
+type UncoveredLinks = ReadonlyMap<WatchedMount | Directory, Coverage['uncovered']>
 
-  constructor(links: Iterable<{ parent: Directory; name: string; error: InotifyError }>, tree: Tree) {
-    for (const { parent, name, error } of links) {
-      const path = tree.pathOf(parent, name)
-      const row = { path: textOf(path), error: asWatchError(error, textOf(path)) as Error }
-      for (const each of [parent, parent.mount]) {
-        const rows = this.#in.get(each)
-        if (rows === undefined) this.#in.set(each, [row])
-        else rows.push(row)
-      }
+/** Returns followed links whose way is not watched, by their directory and their mount. Each link to a directory has its own mount: there may be thousands. */
+export function uncoveredLinks(links: ReturnType<FollowedLinks['refused']>, tree: Tree): UncoveredLinks {
+  const found = new Map<WatchedMount | Directory, Coverage['uncovered']>()
+  for (const { parent, name, error } of links) {
+    const path = textOf(tree.pathOf(parent, name))
+    const row = { path, error: asWatchError(error, path) as Error }
+    for (const each of [parent, parent.mount]) {
+      const rows = found.get(each)
+      if (rows === undefined) found.set(each, [row])
+      else rows.push(row)
     }
   }
-
-  in(place: WatchedMount | Directory): Coverage['uncovered'] {
-    return this.#in.get(place) ?? []
-  }
+  return found
 }
 
 /** @param isThere true: the root is present, or its first listing is under way, whose progress is told as well */
@@ -88,7 +84,7 @@ export function coverageOf(
       why: stale ?? whyOf(mount),
       ...latencyOf(mount),
       directories: isThere ? mount.directories : 0,
-      uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered, ...links.in(mount)],
+      uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered, ...(links.get(mount) ?? [])],
     }
   })
 }
@@ -108,7 +104,7 @@ function ofCovered({ path, top }: Root, coverer: Root, links: UncoveredLinks, tr
     directories++
     const error = each.mount.uncovered.get(each)
     if (error !== undefined) uncovered.push({ path: textOf(tree.pathOf(each)), error })
-    uncovered.push(...refusedIn(each, tree), ...links.in(each))
+    uncovered.push(...refusedIn(each, tree), ...(links.get(each) ?? []))
   }
   return {
     path,

@@ -8,8 +8,9 @@ import { closedError } from '../report/watch_error.ts'
 import type { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Believed } from './believed.ts'
-import { coverageOf, UncoveredLinks } from './coverage.ts'
+import { coverageOf, uncoveredLinks } from './coverage.ts'
 import { RootSet } from './root_set.ts'
+import { writeSnapshot } from './saver.ts'
 import { type Wired, wire } from './wiring.ts'
 
 // A look may bring up more to be looked at, without end while others write: the rest is for the next command.
@@ -43,7 +44,7 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
-    this.rootSet = new RootSet(this.#rooms, this.#rooms.firstLook, this.#roots, this.#asked)
+    this.rootSet = new RootSet(this.#rooms, this.#roots, this.#asked)
   }
 
   /** Replaces the ignores. Everything is looked through: entries hidden by now are told to be gone, and those shown are told as new. */
@@ -84,14 +85,14 @@ export class Engine implements InotifyListener {
       this.#assertOpen()
       // Tells what was held back behind the sync().
       this.#rooms.reporter.flush()
-      await this.#rooms.saver.save(path)
+      await writeSnapshot(path, this.#rooms)
     })
     this.#assertOpen()
   }
 
   coverage(): Coverage[] {
     const { tree, links, relayed } = this.#rooms
-    const uncovered = new UncoveredLinks(links.refused(), tree)
+    const uncovered = uncoveredLinks(links.refused(), tree)
     const { beginning } = this.rootSet
     const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
     return [...this.#asked].flatMap((path) => {
@@ -170,7 +171,10 @@ export class Engine implements InotifyListener {
   async #lookAtMounts(points: readonly string[], vacant: readonly string[]): Promise<void> {
     const { rootMonitor, submounts, reporter, pollScope, polls } = this.#rooms
     rootMonitor.noteUnmounted(vacant)
-    const look = this.#queue.run(() => submounts.look(points))
+    const look = this.#queue.run(async () => {
+      await rootMonitor.onMounts(points)
+      await submounts.onMounts(points)
+    })
     // No task asks the server of what is polled: a poll does.
     const poll = look.then(() => (pollScope.isNeeded() ? polls.now() : undefined))
     await poll.catch((error) => reporter.trouble(error))
@@ -192,7 +196,7 @@ export class Engine implements InotifyListener {
     forest.forsakeVacated()
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
-    if (!this.#closed) await this.#rooms.mountedFiles.review()
+    if (!this.#closed) await this.#rooms.submounts.review()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     tree.trim()
     if (this.#closed) return
@@ -203,9 +207,9 @@ export class Engine implements InotifyListener {
 
   /** True: {@link #afterEach} would find nothing to do. No directory has come or gone, and neither a doubt, a link that has moved, an entry that is sought nor an idle poll waits. */
   get #isSettled(): boolean {
-    const { pending, tree, polls, coveredRoots, mountedFiles } = this.#rooms
+    const { pending, tree, polls, coveredRoots, submounts } = this.#rooms
     const isSame = tree.revision === this.#reviewed && tree.movedLinks.length === 0
-    const isSought = coveredRoots.lacksSome || mountedFiles.lacksSome || polls.isIdle
+    const isSought = coveredRoots.lacksSome || submounts.lacksSome || polls.isIdle
     return isSame && !isSought && !pending.isUnsettled
   }
 

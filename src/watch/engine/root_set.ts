@@ -4,9 +4,7 @@ import type { FileAttacher } from '../roots/file_attacher.ts'
 import { absenceOf, asLost, asRestored, Root } from '../roots/root.ts'
 import type { Since } from '../saved/since.ts'
 import type { EngineContext } from './context.ts'
-import type { FirstLook } from './first_look.ts'
-
-const NO_FILES: ReadonlyMap<string, boolean> = new Map()
+import { FirstLook } from './first_look.ts'
 
 /** The roots as the caller asks for them: added one at a time or many at once, within the call or behind it, and removed. */
 export class RootSet {
@@ -20,9 +18,9 @@ export class RootSet {
   readonly #waits = new Set<{ readonly path: string; isRemoved: boolean }>()
   #closed = false
 
-  constructor(context: EngineContext, firstLook: FirstLook, roots: Map<string, Root>, asked: Set<string>) {
+  constructor(context: EngineContext, roots: Map<string, Root>, asked: Set<string>) {
     this.#context = context
-    this.#firstLook = firstLook
+    this.#firstLook = new FirstLook(context)
     this.#roots = roots
     this.#asked = asked
   }
@@ -70,11 +68,9 @@ export class RootSet {
   #add(path: string): Promise<void> {
     return this.#context.queue.run(async () => {
       const { settings, forest, since } = this.#context
-      const roots = this.#roots
-      const asked = this.#asked
       this.#assertOpen()
-      if (roots.has(path)) return
-      asked.add(path)
+      if (this.#roots.has(path)) return
+      this.#asked.add(path)
       const root = new Root(path)
       forest.forsakeLost(root)
       const initial = settings.initial || since?.isOpen === true
@@ -83,14 +79,14 @@ export class RootSet {
       try {
         await this.#attach(root, initial && !isTold)
       } catch (error) {
-        asked.delete(path)
+        this.#asked.delete(path)
         this.#forget(root)
         throw asWatchError(error, path)
       } finally {
         this.#beginning = undefined
       }
       this.#assertOpen()
-      roots.set(path, root)
+      this.#roots.set(path, root)
       forest.admit(root, isTold, initial)
       this.#lookDeeper(root)
     })
@@ -104,7 +100,7 @@ export class RootSet {
     this.#assertOpen()
     for (const path of paths) this.#asked.add(path)
     try {
-      const together = since === undefined ? fileAttacher.filesAmong(paths) : NO_FILES
+      const together = fileAttacher.filesAmong(paths)
       const others = paths.filter((path) => !together.has(path))
       // While a server has stopped, neither events nor the end wait for a root to be attached.
       const served = system.served(others)
@@ -132,15 +128,13 @@ export class RootSet {
     for (const wait of this.#waits) if (wait.path === path) wait.isRemoved = true
     return this.#context.queue.run(async () => {
       const { reporter, translator, forest, coveredRoots, attacher } = this.#context
-      const roots = this.#roots
-      const asked = this.#asked
-      const root = roots.get(path)
+      const root = this.#roots.get(path)
       if (root === undefined) return
       reporter.report(translator.giveUp())
       reporter.flush(path)
       coveredRoots.review()
-      roots.delete(path)
-      asked.delete(path)
+      this.#roots.delete(path)
+      this.#asked.delete(path)
       this.#lookDeeper(root)
       for (const each of forest.dismiss(root)) await attacher.stand(each)
       this.#forget(root)
@@ -188,7 +182,7 @@ export class RootSet {
     const found = await reporter.withheld(async () => {
       isThere = await this.#attachOrExplain(root, isSilent)
     })
-    reporter.report(isThere ? [asRestored(root, 'rescan'), ...found] : found)
+    reporter.report(isThere ? [asRestored(root), ...found] : found)
   }
 
   /** Returns true if something is there. Rejects if that cannot be watched. */
@@ -240,8 +234,10 @@ export class RootSet {
   }
 
   #forget(root: Root): void {
+    const { paths, forest } = this.#context
     root.vanish()
-    this.#context.attacher.detach(root)
+    paths.leave(root)
+    forest.drop(root)
     root.outdate()
   }
 }

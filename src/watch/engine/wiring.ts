@@ -1,5 +1,3 @@
-import type { MountWatch } from '../../mounts/mount_watch.ts'
-import type { TaskQueue } from '../../task_queue.ts'
 import { warn } from '../../warning.ts'
 import type { DiffContext } from '../diff/context.ts'
 import { Rescan } from '../diff/rescan.ts'
@@ -9,7 +7,6 @@ import { FollowUp } from '../events/follow_up.ts'
 import { type InotifyListener, InotifySource } from '../events/inotify_source.ts'
 import { Translator } from '../events/translator.ts'
 import { WatchRelease } from '../events/watch_release.ts'
-import type { Settings } from '../options.ts'
 import { Pending } from '../pending/pending.ts'
 import type { PollContext } from '../poll/context.ts'
 import { PollBudget } from '../poll/poll_budget.ts'
@@ -32,39 +29,28 @@ import { RootForest } from '../roots/forest/root_forest.ts'
 import { SavedRoots } from '../roots/forest/saved_roots.ts'
 import { FollowedLinks } from '../roots/links/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
-import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { type PathsContext, RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
 import type { SavedContext } from '../saved/context.ts'
 import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { WatchLimit } from '../tree/watch_limit.ts'
 import { Believed } from './believed.ts'
 import type { EngineContext } from './context.ts'
-import { FirstLook } from './first_look.ts'
-import { MountedFiles } from './mounted_files.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { Relayed } from './relayed.ts'
 import { RepeatingTask } from './repeating_task.ts'
-import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 
 /** The parts that an engine brings along, from which the others are made. */
-export interface Given {
-  settings: Settings
-  system: WatchSystem
-  /** Roots by their paths: those that are watched or looked for. */
-  byPath: ReadonlyMap<string, Root>
+export interface Given
+  extends Pick<EngineContext, 'settings' | 'system' | 'byPath' | 'queue' | 'mountWatch'> {
   /** Returns true if a path is a root's, or a root's that is still to be added. */
   isRoot(path: string): boolean
-  /** Runs all tasks that change the beliefs, one at a time. */
-  queue: TaskQueue
-  mountWatch: Pick<MountWatch, 'open' | 'settled' | 'partial'>
   listener: WatchListener
   inotifyListener: InotifyListener
 }
@@ -126,10 +112,9 @@ export function wire({
   const files = new FileRoots(inForest)
   const links = new FollowedLinks(inRoots)
   const savedRoots = new SavedRoots(inForest)
-  const fileAttacher = new FileAttacher(inForest, files, savedRoots)
+  const fileAttacher = new FileAttacher(inForest, files)
   const attacher = new Attacher(inForest, fileAttacher, savedRoots)
   const rootMonitor = new RootMonitor(inForest, files, attacher)
-  const mountedFiles = new MountedFiles(inForest, links)
 
   const { pollBudget, hash, interval } = settings
   const pollInterval = new PollInterval(interval, pollBudget === undefined ? warnOfSlowPolls : () => {})
@@ -176,11 +161,8 @@ export function wire({
   return {
     ...engine,
     rules,
-    firstLook: new FirstLook(engine),
-    mountedFiles,
-    submounts: new Submounts(engine, mountedFiles),
+    submounts: new Submounts(inForest, links),
     overflowRecovery: new OverflowRecovery(engine),
-    saver: new Saver(engine),
     relayed,
     settle: new Settle(engine, polls, relayed),
     believed: new Believed(tree, byPath, queue),

@@ -20,7 +20,7 @@ const trace = debuglog('inotify-bridge')
 /** The most times that the way to a missing entry is watched, while others make it. */
 const MOST_WATCHED = 8
 
-/** Attaches a root to what its path leads to: surveys a directory, or has a file watched, each by its source. Awaits a missing one. Detaches a root again. */
+/** Attaches a root to what its path leads to: surveys a directory, or has a file watched, each by its source. Awaits a missing one. */
 export class Attacher {
   readonly #context: ForestContext
   readonly #files: FileAttacher
@@ -103,7 +103,7 @@ export class Attacher {
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, tree, forest, paths, sourceChoice } = this.#context
+    const { settings, tree, forest, paths, sourceChoice, since } = this.#context
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // Rejects at once, as anywhere, for a path that can never be there.
@@ -128,7 +128,7 @@ export class Attacher {
     const found = isRestored ? undefined : await this.#savedRoots.of(root)
     const comparison = await this.#savedRoots.plant(top, found)
     const saved = found?.kind === 'directory' && comparison === undefined ? undefined : found
-    const isTold = settings.initial || this.#savedRoots.tellsAll || root.absence !== undefined
+    const isTold = settings.initial || since?.isOpen || root.absence !== undefined
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
       : (comparison ?? { ...RESCAN, baseline: isSilent || !isTold, isToldLater: isSilent })
@@ -154,17 +154,11 @@ export class Attacher {
       else if (saved !== undefined && isAbsence(error)) this.#savedRoots.miss(root, top, saved)
       throw error
     }
-    if (saved?.kind === 'file') this.#savedRoots.refuse(root, saved)
+    if (saved?.kind === 'file') since?.refuseKind(root.path, saved)
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
-  }
-
-  /** Detaches a root: nothing is believed of it any more, and none of its watches is needed. */
-  detach(root: Root): void {
-    this.#context.paths.leave(root)
-    this.#context.forest.drop(root)
   }
 
   /** Returns true if its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */

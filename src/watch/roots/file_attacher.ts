@@ -5,14 +5,13 @@ import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import { pathOf } from '../../name_key.ts'
 import { isLimit, isRefused, staleMountError } from '../report/watch_error.ts'
-import type { Remembered } from '../saved/since.ts'
+import { type Remembered, savedFile } from '../saved/since.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SurveyedDirectory } from '../system.ts'
 import { WatchedMount } from '../tree/directory.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import { type FileRoots, newsSince } from './file_roots.ts'
 import type { ForestContext } from './forest/context.ts'
-import type { SavedRoots } from './forest/saved_roots.ts'
 import { Root, type SeenBefore } from './root.ts'
 import { routeOf } from './root_paths.ts'
 import { type Adding, PathWatchCache, pollInstead, type Way, watchWays } from './ways.ts'
@@ -33,20 +32,18 @@ interface SeenFile {
 export class FileAttacher {
   readonly #context: ForestContext
   readonly #files: FileRoots
-  readonly #savedRoots: SavedRoots
 
-  constructor(context: ForestContext, files: FileRoots, savedRoots: SavedRoots) {
+  constructor(context: ForestContext, files: FileRoots) {
     this.#context = context
     this.#files = files
-    this.#savedRoots = savedRoots
   }
 
   /** Attaches a file, which is compared with what it was before it was lost, or when it was saved. */
   async attach(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, forest } = this.#context
+    const { settings, forest, since } = this.#context
     forest.drop(root)
-    if (saved?.kind === 'directory') this.#savedRoots.refuse(root, saved)
-    const fromSaved = this.#savedRoots.fileOf(saved)
+    if (saved?.kind === 'directory') since?.refuseKind(root.path, saved)
+    const fromSaved = savedFile(saved)
     const wasThere = root.file !== undefined || fromSaved !== undefined
     const isNew = !wasThere && root.before === undefined
     root.file ??= new FileRoot(root.path, settings)
@@ -66,7 +63,7 @@ export class FileAttacher {
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     }
-    const isInitial = settings.initial || this.#savedRoots.tellsAll
+    const isInitial = settings.initial || since?.isOpen
     const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
     if (isNews) this.#files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
     root.appear()
@@ -87,9 +84,10 @@ export class FileAttacher {
 
   /** Returns the paths that lead to files on mounts where inotify reports every change, each with whether it is a symlink to be followed. Looks within this turn. */
   filesAmong(paths: readonly string[]): ReadonlyMap<string, boolean> {
-    const { system, settings } = this.#context
+    const { system, settings, since } = this.#context
     const files = new Map<string, boolean>()
-    if (settings.backend === 'poll' || paths.length < 2) return NONE
+    // A file is compared with what was saved of it by itself.
+    if (settings.backend === 'poll' || since !== undefined || paths.length < 2) return NONE
     const kindAt = system.lookNow()
     for (const path of paths) {
       const own = kindAt(path, false)

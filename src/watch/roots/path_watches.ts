@@ -24,11 +24,6 @@ export interface Hint {
 /** Hints by their owners, of whatever class. */
 export type Hints = ReadonlyMap<object, Hint>
 
-/** An owner that keeps the list of its watches. Links, of which there may be a hundred thousand, do not: see {@link PathWatches.replace}. */
-export interface Watcher {
-  watched: readonly WatchedName[]
-}
-
 // After these events of a name, or of a directory on the way, the path may lead elsewhere.
 const MASK = ABOUT_NAME | GONE
 
@@ -47,18 +42,7 @@ export class PathWatches {
     return this.#names.has(wd) || this.#own.has(wd)
   }
 
-  /**
-   * Replaces the watches of an owner. Returns the watches that nobody has any more.
-   *
-   * @param own the watch of the entry at the end of the path; 0: none
-   */
-  set(owner: Watcher, ways: readonly WatchedName[], own = 0): number[] {
-    const before = owner.watched
-    owner.watched = own > 0 ? [...ways, { wd: own, name: ITSELF }] : ways
-    return this.replace(owner, before, owner.watched)
-  }
-
-  /** Does the same as {@link set} for an owner that does not keep the list. */
+  /** Replaces the watches of an owner. Returns the watches that nobody has any more. */
   replace(owner: object, before: readonly WatchedName[], after: readonly WatchedName[]): number[] {
     for (const each of after) this.#join(owner, each)
     const left: number[] = []

@@ -6,7 +6,7 @@ import type { RootFinding } from '../scan/listing.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { FileRoot } from './file_root.ts'
-import type { WatchedName, Watcher } from './path_watches.ts'
+import type { WatchedName } from './path_watches.ts'
 import type { Way } from './ways.ts'
 
 const NONE: ReadonlySet<WatchedMount> = new Set()
@@ -19,7 +19,7 @@ export interface SeenBefore {
 }
 
 /** A watched path: what is there, and whether anything is. */
-export class Root implements Watcher {
+export class Root {
   /** Absolute. */
   readonly path: string
   // forest/ sets these: the tree, if the root has its own. Attacher sets the mount as well, before there is a tree.
@@ -38,7 +38,7 @@ export class Root implements Watcher {
   identity = ''
   /** The way of the path when it was resolved last; the hops were watched then, if they could be. */
   way: Way | undefined
-  /** The watched hops: {@link PathWatches} sets them. */
+  /** The watched hops: {@link RootPaths} sets them. */
   watched: readonly WatchedName[] = []
   /** True: nothing is there, and events tell when something comes. {@link Attacher} sets this. */
   isAwaited = false
@@ -130,8 +130,8 @@ export function asLost(
   return { type: 'lost', path, kind, reason, source }
 }
 
-export function asRestored({ path, kind }: Root, source: Source): RootChange {
-  return { type: 'restored', path, kind, source }
+export function asRestored({ path, kind }: Root): RootChange {
+  return { type: 'restored', path, kind, source: 'rescan' }
 }
 
 /** Returns the reason of a loss by an event's mask. IN_IGNORED alone: the watch was removed with its object. */

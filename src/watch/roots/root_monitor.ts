@@ -107,7 +107,7 @@ export class RootMonitor {
       }),
     )
     if (failure !== undefined && found.length === 0) return
-    reporter.report([asRestored(root, 'rescan'), ...found])
+    reporter.report([asRestored(root), ...found])
     if (failure === undefined) return
     // The new beliefs had to be told, though nobody can go on to watch the root.
     reporter.report([asLost(root, 'unreadable', 'rescan')])

@@ -3,7 +3,7 @@ import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { EventsContext } from '../events/context.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { PathWatches, WatchedName } from './path_watches.ts'
+import { ITSELF, type PathWatches, type WatchedName } from './path_watches.ts'
 import type { Root } from './root.ts'
 import {
   type Adding,
@@ -102,8 +102,10 @@ export class RootPaths {
 
   #enter(root: Root, way: Way | undefined, watched: readonly WatchedName[], own: number): void {
     const { watches, pathWatches } = this.#context
+    const before = root.watched
     root.way = way
-    watches.retire(pathWatches.set(root, watched, own))
+    root.watched = own > 0 ? [...watched, { wd: own, name: ITSELF }] : watched
+    watches.retire(pathWatches.replace(root, before, root.watched))
   }
 }
 

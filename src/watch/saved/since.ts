@@ -19,6 +19,11 @@ export interface Remembered {
   readonly meaning: Meaning
 }
 
+/** Returns the saved entry of a root that is a file; undefined: it was none. */
+export function savedFile(saved: Remembered | undefined): Entry | undefined {
+  return saved?.root.kind === 'file' ? entryAsMeant(saved.root.entry, saved.meaning) : undefined
+}
+
 const AS_NEW = 'all that is there is told as new; the next save() writes one that can be compared'
 
 /**
@@ -38,7 +43,7 @@ export class Since {
     this.#path = path
   }
 
-  /** True: the roots are being compared, and what differs from the snapshot is reported. */
+  /** True: the roots are being compared, and what differs from the snapshot is reported; so is, as new, every entry that was not saved. */
   get isOpen(): boolean {
     return this.#isOpen
   }
@@ -108,11 +113,6 @@ export class Since {
     const isFound = await plant(this.#context, top, root.directories, meaning, names)
     if (!isFound) this.#refuseMissing(this.#context.tree.pathOf(top))
     return isFound
-  }
-
-  /** Returns the saved entry of a root that is a file. */
-  fileOf({ root, meaning }: Remembered): Entry | undefined {
-    return root.kind === 'file' ? entryAsMeant(root.entry, meaning) : undefined
   }
 
   /** Reports that a directory is a file by now, or the other way round. */

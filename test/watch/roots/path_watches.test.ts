@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { IN_ATTRIB, IN_CREATE, IN_DELETE, IN_IGNORED, IN_MODIFY, IN_MOVE_SELF } from '../../../src/index.ts'
 import { type Hint, PathWatches, type WatchedName } from '../../../src/watch/roots/path_watches.ts'
 import { batchOf, type Event } from '../events/batches.ts'
+import { type Owner, setWatches } from './owner.ts'
 
 /** An index, and owners by their names. */
 function indexed() {
   const index = new PathWatches()
-  const owners = new Map<string, { watched: readonly WatchedName[] }>()
+  const owners = new Map<string, Owner>()
   const ownerOf = (name: string) => {
     const owner = owners.get(name) ?? { watched: [] }
     owners.set(name, owner)
@@ -14,7 +15,7 @@ function indexed() {
   }
   return {
     has: (wd: number) => index.has(wd),
-    set: (name: string, names: WatchedName[], own = 0) => index.set(ownerOf(name), names, own),
+    set: (name: string, names: WatchedName[], own = 0) => setWatches(index, ownerOf(name), names, own),
     collect: (events: Event[], start = 0, end = events.length): Record<string, Hint> => {
       const hints = index.collect(batchOf(events), start, end)
       return Object.fromEntries(

@@ -86,7 +86,7 @@ export class CoveredRoots {
     root.top = top
     if (root.isPresent) return
     root.appear()
-    this.#context.reporter.report([asRestored(root, 'rescan')])
+    this.#context.reporter.report([asRestored(root)])
   }
 }
 

@@ -1,7 +1,6 @@
 import { CLOCK_SLACK_MS } from '../../clock.ts'
 import { type DiffOptions, SAVED } from '../../diff/diff_options.ts'
-import type { Remembered } from '../../saved/since.ts'
-import type { Entry } from '../../scan/entry.ts'
+import { type Remembered, savedFile } from '../../saved/since.ts'
 import { type Directory, WatchedMount } from '../../tree/directory.ts'
 import { FileRoot } from '../file_root.ts'
 import { asLost, type Root } from '../root.ts'
@@ -16,11 +15,6 @@ export class SavedRoots {
     this.#context = context
   }
 
-  /** True: every entry that was not saved is reported as new. */
-  get tellsAll(): boolean {
-    return this.#context.since?.isOpen === true
-  }
-
   /** Returns the saved state of a root that is looked at for the first time. */
   async of({ path, absence }: Root): Promise<Remembered | undefined> {
     return absence === undefined ? await this.#context.since?.at(path) : undefined
@@ -30,11 +24,6 @@ export class SavedRoots {
   async plant(top: Directory, saved: Remembered | undefined): Promise<DiffOptions | undefined> {
     if (saved?.kind !== 'directory' || !(await this.#context.since?.plant(top, saved))) return undefined
     return { ...SAVED, since: saved.toldUntil }
-  }
-
-  /** Returns the saved entry of a file; undefined: it was no file. */
-  fileOf(saved: Remembered | undefined): Entry | undefined {
-    return saved?.kind === 'file' ? this.#context.since?.fileOf(saved) : undefined
   }
 
   /** Reports as gone what was saved of a root that lay behind a link, if that link is none any more. An outer root reports what is there, after this. */
@@ -50,17 +39,12 @@ export class SavedRoots {
     since.forget(root.path)
   }
 
-  /** Reports that the root is of another kind than the saved one. */
-  refuse({ path }: Root, saved: Remembered): void {
-    this.#context.since?.refuseKind(path, saved)
-  }
-
   /** Begins a root at whose path there is nothing with its saved state, as a lost one. */
   async recall(root: Root): Promise<void> {
     const { forest, settings } = this.#context
     if (root.top !== undefined || root.file !== undefined) return
     const saved = await this.of(root)
-    const file = this.fileOf(saved)
+    const file = savedFile(saved)
     if (saved?.kind === 'directory') {
       const top = forest.plant(root, new WatchedMount({ backend: 'poll', why: 'nothing is there' }))
       if (await this.plant(top, saved)) this.miss(root, top, saved)

@@ -12,24 +12,16 @@ export class LinkWatches {
   readonly #context: RootsContext
   /** The watches by which a link may lead elsewhere: see ways.ts. */
   readonly #linkIndex: LinkIndex
-  readonly #polled = new Set<FollowedLink>()
-  readonly #refused = new Map<FollowedLink, InotifyError>()
+  /** The links of which a change may have no event. */
+  readonly polled = new Set<FollowedLink>()
+  /** The links whose hops are not watched, or not all of them, and why. */
+  readonly refused = new Map<FollowedLink, InotifyError>()
   // The number of these that have found no watch.
   #outOfWatches = 0
 
   constructor(context: RootsContext) {
     this.#context = context
     this.#linkIndex = new LinkIndex(context.pathWatches)
-  }
-
-  /** The links of which a change may have no event. */
-  get polled(): ReadonlySet<FollowedLink> {
-    return this.#polled
-  }
-
-  /** The links whose hops are not watched, or not all of them, and why. */
-  get refused(): ReadonlyMap<FollowedLink, InotifyError> {
-    return this.#refused
   }
 
   /**
@@ -49,7 +41,7 @@ export class LinkWatches {
   }
 
   forget(link: FollowedLink): void {
-    this.#polled.delete(link)
+    this.polled.delete(link)
     this.#noteRefusal(link, undefined)
     // Kept until the task is done: the next link at the place may have the same watches. Each removal is an event, and a queue that overflows by
     // thousands of them has every link looked at anew.
@@ -101,9 +93,9 @@ export class LinkWatches {
   }
 
   #notePolled(link: FollowedLink): void {
-    const isUnwatched = this.#refused.has(link) && this.#context.sourceChoice.mayFallBack
-    if (link.hops?.isWatched !== true || link.isSilent || isUnwatched) this.#polled.add(link)
-    else this.#polled.delete(link)
+    const isUnwatched = this.refused.has(link) && this.#context.sourceChoice.mayFallBack
+    if (link.hops?.isWatched !== true || link.isSilent || isUnwatched) this.polled.add(link)
+    else this.polled.delete(link)
   }
 
   /**
@@ -112,9 +104,9 @@ export class LinkWatches {
    */
   #noteRefusal(link: FollowedLink, refused: InotifyError | undefined): boolean {
     const { watchShortage } = this.#context
-    const before = this.#refused.get(link)
-    if (refused === undefined) this.#refused.delete(link)
-    else this.#refused.set(link, refused)
+    const before = this.refused.get(link)
+    if (refused === undefined) this.refused.delete(link)
+    else this.refused.set(link, refused)
     const wasShort = before !== undefined && isOutOfWatches(before)
     const isShort = refused !== undefined && isOutOfWatches(refused)
     if (isShort !== wasShort) this.#outOfWatches += isShort ? 1 : -1

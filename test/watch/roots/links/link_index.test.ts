@@ -13,11 +13,12 @@ import {
 } from '../../../../src/index.ts'
 import { FollowedLink } from '../../../../src/watch/roots/links/followed_link.ts'
 import { hintsForLinks, LinkIndex } from '../../../../src/watch/roots/links/link_index.ts'
-import { type Hint, PathWatches, type Watcher } from '../../../../src/watch/roots/path_watches.ts'
+import { type Hint, PathWatches } from '../../../../src/watch/roots/path_watches.ts'
 import { type Adding, PathWatchCache, type Way, watchWays } from '../../../../src/watch/roots/ways.ts'
 import { Directory, WatchedMount } from '../../../../src/watch/tree/directory.ts'
 import { batchOf, type Event } from '../../events/batches.ts'
 import { randomFrom } from '../../support.ts'
+import { type Owner, setWatches } from '../owner.ts'
 
 const DIRECTORIES = ['/', '/t', '/t/a', '/t/b', '/out', '/out/o', '/out/o/p']
 const NAMES = ['f', 'g', 'a', 'o', 'l']
@@ -93,7 +94,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
     const watches = new PathWatches()
     const index = new LinkIndex(watches)
     const expected = new PathWatches()
-    const whole = new Map<FollowedLink, Watcher>()
+    const whole = new Map<FollowedLink, Owner>()
     const wholeOf = (link: FollowedLink) => {
       const watcher = whole.get(link) ?? { watched: [] }
       whole.set(link, watcher)
@@ -110,7 +111,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       for (const link of links.filter(() => random(3) === 0)) {
         if (random(5) === 0) {
           left.push(...index.set(link, undefined))
-          goes.push(...expected.set(wholeOf(link), []))
+          goes.push(...setWatches(expected, wholeOf(link), []))
           owns.delete(link)
           continue
         }
@@ -127,7 +128,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
         const along = watchWays(way, true, new PathWatchCache(known.adding))
         const names = { watchedAs: basename(way.path), end: basename(way.realPath), own }
         left.push(...index.set(link, index.hopsOf(way, along), names))
-        goes.push(...expected.set(wholeOf(link), along.watched, own))
+        goes.push(...setWatches(expected, wholeOf(link), along.watched, own))
       }
       const still = (known: { has(wd: number): boolean }, wds: number[]) =>
         new Set(wds.filter((wd) => !known.has(wd)))
