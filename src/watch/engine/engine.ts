@@ -94,12 +94,11 @@ export class Engine implements InotifyListener {
     const { tree, links, relayed } = this.#rooms
     const uncovered = uncoveredLinks(links.refused(), tree)
     const { beginning } = this.rootSet
-    const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
     return [...this.#asked].flatMap((path) => {
-      const root = roots.get(path)
+      const root = beginning?.path === path ? beginning : this.#roots.get(path)
       if (root === undefined) return []
       root.dropMounts(tree)
-      const isThere = root.isPresent || beginning.includes(root)
+      const isThere = root.isPresent || root === beginning
       return coverageOf(root, isThere, uncovered, this.#rooms, relayed.why)
     })
   }

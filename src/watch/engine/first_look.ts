@@ -6,7 +6,7 @@ import { Patience } from '../scan/patience.ts'
 import type { EngineContext } from './context.ts'
 
 /** The state of a path at the time. */
-export type SeenThen = 'missing' | 'directory' | SeenBefore
+type SeenThen = 'missing' | 'directory' | SeenBefore
 
 /** The most non-directory roots looked at within the call: thousands would take half of the time that watching all of them takes. */
 const MOST_FILES = 256
@@ -19,7 +19,8 @@ const isNoFile = (kind: Kind | 'missing') => kind === 'missing' || kind === 'dir
  */
 export class FirstLook {
   readonly #context: EngineContext
-  readonly #seen = new Map<string, SeenThen>()
+  /** The state of each path that was looked at. */
+  readonly seen = new Map<string, SeenThen>()
   #release = () => {}
 
   constructor(context: EngineContext) {
@@ -43,12 +44,12 @@ export class FirstLook {
     let failure: unknown
     let directories = 0
     for (const path of new Set(paths)) {
-      if (patience.rest() <= 0 || this.#seen.size - directories >= MOST_FILES) break
+      if (patience.rest() <= 0 || this.seen.size - directories >= MOST_FILES) break
       const kind = see(path, settings.followRoots)
       if (kind !== undefined && kind !== 'missing') this.#context.makers?.cover(path)
       const seen = kind === undefined || isNoFile(kind) ? kind : this.#watchFile(path, kind)
       if (seen === undefined) continue
-      this.#seen.set(path, seen)
+      this.seen.set(path, seen)
       if (seen !== 'directory') continue
       directories++
       try {
@@ -58,26 +59,21 @@ export class FirstLook {
         if (!isOver) break
       } catch (error) {
         failure ??= error
-        this.#seen.delete(path)
+        this.seen.delete(path)
       }
     }
     return failure
   }
 
-  /** Returns what was at a path; undefined: it was not looked at. */
-  at(path: string): SeenThen | undefined {
-    return this.#seen.get(path)
-  }
-
   /** The directories that were looked at. */
   get directories(): string[] {
-    return [...this.#seen].flatMap(([path, seen]) => (seen === 'directory' ? [path] : []))
+    return [...this.seen].flatMap(([path, seen]) => (seen === 'directory' ? [path] : []))
   }
 
   /** Ends the first look: all is attached, or will not be. Findings left over are out of date, and events are told from now on. */
   async end(): Promise<void> {
     const { rescan, watches } = this.#context
-    this.#seen.clear()
+    this.seen.clear()
     try {
       await rescan.forgetAhead()
     } finally {

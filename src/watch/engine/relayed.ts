@@ -19,8 +19,8 @@ export class Relayed implements RelayListener {
   readonly #context: EngineContext
   readonly #polls: RepeatingTask
   readonly #relay: Pick<RelayClient, 'sync' | 'close'> | undefined
-  // True: the relay is there, and tells of all changes after the last gap.
-  #isConnected = false
+  /** True: the relay is there, and tells of all changes after the last gap. Polls are then made here, and not by the walker's thread alone. */
+  isConnected = false
   // True: a poll of the root, begun after the last gap, is over.
   #isCaughtUp = false
   #gaps = 0
@@ -39,13 +39,13 @@ export class Relayed implements RelayListener {
     if (this.#isTrusted) return Math.max(RELAYED_MS, settings.interval)
     const { rest } = pollInterval
     // The poll at the gap may have come before the root.
-    return this.#isConnected ? Math.min(rest, BEHIND_MS) : rest
+    return this.isConnected ? Math.min(rest, BEHIND_MS) : rest
   }
 
   /** One sentence; undefined: there is no relay to be had. */
   get why(): string | undefined {
     if (this.#relay === undefined) return undefined
-    if (!this.#isConnected) return 'its relay is not there'
+    if (!this.isConnected) return 'its relay is not there'
     return this.#isTrusted
       ? `its relay tells of changes, and a poll every ${this.rest / 1000} s looks for others`
       : 'its relay tells of changes as well'
@@ -56,14 +56,9 @@ export class Relayed implements RelayListener {
     return this.#isTrusted && (await this.#relay?.sync()) === true && this.#isTrusted
   }
 
-  /** True: there is a relay. Polls are then made here, and not by the walker's thread alone. */
-  get isConnected(): boolean {
-    return this.#isConnected
-  }
-
   /** True: a poll of everything is needed, as hints are missing. */
   get isBehind(): boolean {
-    return this.#isConnected && !this.#isCaughtUp
+    return this.isConnected && !this.#isCaughtUp
   }
 
   /** Notes that a poll begins. Returns the function to be called at its end. */
@@ -72,7 +67,7 @@ export class Relayed implements RelayListener {
     const [root] = this.#context.forest.standing()
     const isPolled = root?.isPresent === true
     return () => {
-      if (!isPolled || gaps !== this.#gaps || !this.#isConnected || this.#isCaughtUp) return
+      if (!isPolled || gaps !== this.#gaps || !this.isConnected || this.#isCaughtUp) return
       this.#isCaughtUp = true
       // The next poll was due soon.
       this.#polls.rearm()
@@ -80,7 +75,7 @@ export class Relayed implements RelayListener {
   }
 
   gap(): void {
-    this.#isConnected = true
+    this.isConnected = true
     this.#fallBehind()
   }
 
@@ -93,7 +88,7 @@ export class Relayed implements RelayListener {
   }
 
   lost(error: Error): void {
-    this.#isConnected = false
+    this.isConnected = false
     this.#context.reporter.trouble(error)
     this.#fallBehind()
   }
@@ -106,7 +101,7 @@ export class Relayed implements RelayListener {
   get #isTrusted(): boolean {
     const { forest, pollScope } = this.#context
     const [root, ...others] = forest.standing()
-    if (!this.#isConnected || !this.#isCaughtUp || root === undefined || others.length > 0) return false
+    if (!this.isConnected || !this.#isCaughtUp || root === undefined || others.length > 0) return false
     return pollScope.isNoneBut(root)
   }
 

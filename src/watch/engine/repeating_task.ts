@@ -24,7 +24,8 @@ export class RepeatingTask {
   readonly #work: RepeatedWork
   readonly #queue = new TaskQueue()
   #cancelTimer: (() => void) | undefined
-  #isIdle = false
+  /** True: the idle poll is under way. */
+  isIdle = false
   // True: the timer has run out, and its run is under way.
   #isRunning = false
   #stopped = false
@@ -33,28 +34,23 @@ export class RepeatingTask {
     this.#work = work
   }
 
-  /** True: the idle poll is under way. */
-  get isIdle(): boolean {
-    return this.#isIdle
-  }
-
   /** Starts the timer or the idle poll. The owner calls it when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
-    if (this.#isIdle) this.#work.interrupt?.(false)
-    if (this.#cancelTimer !== undefined || this.#isIdle || this.#stopped || !this.#work.needed()) return
+    if (this.isIdle) this.#work.interrupt?.(false)
+    if (this.#cancelTimer !== undefined || this.isIdle || this.#stopped || !this.#work.needed()) return
     const idle = this.#work.pollIdle?.()
     if (idle === undefined) {
       this.#wait()
       return
     }
-    this.#isIdle = true
+    this.isIdle = true
     idle
       .catch((error) => {
         if (!this.#stopped) this.#work.failed(error)
         return false
       })
       .then((isDue) => {
-        this.#isIdle = false
+        this.isIdle = false
         if (this.#stopped || this.#cancelTimer !== undefined) return
         if (isDue) this.#wait(0)
         else if (this.#work.needed()) this.#wait()

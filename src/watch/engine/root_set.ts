@@ -12,8 +12,8 @@ export class RootSet {
   readonly #firstLook: FirstLook
   readonly #roots: Map<string, Root>
   readonly #asked: Set<string>
-  // The root whose first listing is under way: coverage() tells how far that has come.
-  #beginning: Root | undefined
+  /** The root whose first listing is under way: coverage() tells how far that has come. */
+  beginning: Root | undefined
   // The roots that are still to be added, as their servers have not answered.
   readonly #waits = new Set<{ readonly path: string; isRemoved: boolean }>()
   #closed = false
@@ -23,11 +23,6 @@ export class RootSet {
     this.#firstLook = new FirstLook(context)
     this.#roots = roots
     this.#asked = asked
-  }
-
-  /** The roots that are being looked at for the first time. */
-  get beginning(): readonly Root[] {
-    return this.#beginning === undefined ? [] : [this.#beginning]
   }
 
   /** Ends the adding of roots. */
@@ -75,7 +70,7 @@ export class RootSet {
       forest.forsakeLost(root)
       const initial = settings.initial || since?.isOpen === true
       const isTold = initial && !forest.hasToldBelow(root)
-      this.#beginning = root
+      this.beginning = root
       try {
         await this.#attach(root, initial && !isTold)
       } catch (error) {
@@ -83,7 +78,7 @@ export class RootSet {
         this.#forget(root)
         throw asWatchError(error, path)
       } finally {
-        this.#beginning = undefined
+        this.beginning = undefined
       }
       this.#assertOpen()
       this.#roots.set(path, root)
@@ -157,7 +152,7 @@ export class RootSet {
   /** Attaches what is there, or notes that nothing is; and tells what has changed since the first look. */
   async #attach(root: Root, isSilent: boolean): Promise<void> {
     const { settings, reporter } = this.#context
-    const seen = this.#firstLook.at(root.path)
+    const seen = this.#firstLook.seen.get(root.path)
     if (seen === 'missing') return await this.#attachNew(root, isSilent)
     // With `initial` the file is told to be there as it is by now.
     if (typeof seen === 'object' && !settings.initial) root.before = seen
@@ -206,7 +201,7 @@ export class RootSet {
     await attacher.watchMounts()
     const fresh = [...files.keys()].filter((path) => !this.#roots.has(path) && this.#mayBeFile(path))
     const before = (path: string) => {
-      const at = initial ? undefined : this.#firstLook.at(path)
+      const at = initial ? undefined : this.#firstLook.seen.get(path)
       return typeof at === 'object' ? at : undefined
     }
     for (const root of await fileAttacher.attachTogether(fresh, files, before)) {
@@ -218,7 +213,7 @@ export class RootSet {
 
   /** Returns true unless something else was at the path within the call: that would have to be told. */
   #mayBeFile(path: string): boolean {
-    const seen = this.#firstLook.at(path)
+    const seen = this.#firstLook.seen.get(path)
     return seen === undefined || typeof seen === 'object'
   }
 

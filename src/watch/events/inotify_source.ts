@@ -25,11 +25,13 @@ export class InotifySource {
   readonly #listener: InotifyListener
   readonly #queue: Pick<TaskQueue, 'isBusy'>
   readonly #owner: Pick<ShareOwner, 'has'>
-  #instance: InotifyInstance | undefined
-  #watching: Watching | undefined
+  /** undefined: none was needed so far. */
+  instance: InotifyInstance | undefined
+  /** For the walker, which adds the watches of directories. */
+  watching: Watching | undefined
   #pump: Promise<void> | undefined
   #closed = false
-  #isHeld = false
+  // undefined: events are not held back.
   #held: Promise<void> | undefined
   #release = () => {}
   // The waiting callers by mark, in the order in which they came. Several may have one mark.
@@ -39,7 +41,8 @@ export class InotifySource {
   #recoverAt: number | undefined
   // The mark set when the share was opened: other shares' events are older.
   #beginAt: number | undefined
-  #overflows = 0
+  /** The number of overflows. */
+  overflows = 0
 
   /** @param queue the tasks that may add watches */
   constructor(
@@ -56,22 +59,21 @@ export class InotifySource {
 
   /** Opens the instance, unless it is open. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
   open(): void {
-    if (this.#instance !== undefined) return
+    if (this.instance !== undefined) return
     // close() does not wait for an instance that is opened after it.
     if (this.#closed) throw closedError()
     const instance = this.#system.openInotify({ persistent: false }, this)
-    this.#instance = instance
+    this.instance = instance
     if (instance.isLater) this.#beginAt = this.#setBarrier(instance, () => {})
-    this.#watching = { inotify: instance, mask: this.#system.directoryMask }
+    this.watching = { inotify: instance, mask: this.#system.directoryMask }
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
   }
 
   /** Holds all events back until the returned function is called: their directories are not known yet. They are read meanwhile, as far as there is room. */
   hold(): () => void {
-    this.#isHeld = true
     this.#held = new Promise((resolve) => {
       this.#release = () => {
-        this.#isHeld = false
+        this.#held = undefined
         resolve()
       }
     })
@@ -80,7 +82,7 @@ export class InotifySource {
 
   /** True: a watch may have been added of which {@link has} does not know yet. */
   get isBusy(): boolean {
-    return this.#isHeld || this.#queue.isBusy
+    return this.#held !== undefined || this.#queue.isBusy
   }
 
   /** Returns true for a watch that is needed, and for a mark that a caller waits for. */
@@ -88,25 +90,10 @@ export class InotifySource {
     return this.#barriers.has(wd) || this.#owner.has(wd)
   }
 
-  /** undefined: none was needed so far. */
-  get instance(): InotifyInstance | undefined {
-    return this.#instance
-  }
-
-  /** For the walker, which adds the watches of directories. */
-  get watching(): Watching | undefined {
-    return this.#watching
-  }
-
-  /** The number of overflows. */
-  get overflows(): number {
-    return this.#overflows
-  }
-
   /** Removes a watch that may be gone already. */
   retire(wd: number): void {
     try {
-      this.#instance?.remove(wd)
+      this.instance?.remove(wd)
     } catch {
       // EINVAL: the kernel has removed it, and its IN_IGNORED is on the way, or was lost.
     }
@@ -114,19 +101,19 @@ export class InotifySource {
 
   /** Returns the wds that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined: not known. */
   async kernelWatches(): Promise<Set<number> | undefined> {
-    return this.#instance && (await this.#system.kernelWatches(this.#instance))
+    return this.instance && (await this.#system.kernelWatches(this.instance))
   }
 
   /** Resolves when everything that the kernel had queued before has been reported. Rejects with InotifyError: EBADF, closed. */
   async barrier(): Promise<void> {
-    const instance = this.#instance
+    const instance = this.instance
     if (instance !== undefined) await new Promise<void>((resolve) => this.#setBarrier(instance, resolve))
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#release()
-    const freed = this.#instance?.close()
+    const freed = this.instance?.close()
     for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump
     await freed
@@ -150,7 +137,7 @@ export class InotifySource {
       const mask = batch.mask(i)
       if (mask & IN_Q_OVERFLOW) {
         await tellUpTo(i)
-        this.#overflows++
+        this.overflows++
         if (this.#recoverAt === undefined) await this.#listener.overflow()
         this.#recoverAt = this.#setBarrier(instance, () => {})
       } else if (mask & IN_IGNORED && this.#barriers.has(batch.wd(i))) {

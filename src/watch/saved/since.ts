@@ -35,7 +35,8 @@ export class Since {
   readonly #path: string
   #saved: Saved | undefined
   #bootId = ''
-  #isOpen = false
+  /** True: the roots are being compared, and what differs from the snapshot is reported; so is, as new, every entry that was not saved. */
+  isOpen = false
   #asked: readonly string[] = []
 
   constructor(context: SavedContext, path: string) {
@@ -43,16 +44,11 @@ export class Since {
     this.#path = path
   }
 
-  /** True: the roots are being compared, and what differs from the snapshot is reported; so is, as new, every entry that was not saved. */
-  get isOpen(): boolean {
-    return this.#isOpen
-  }
-
   /** Reads the snapshot. @param asked the roots that are compared */
   async open(asked: readonly string[]): Promise<void> {
     this.#asked = asked
     const { saving } = this.#context.system
-    this.#isOpen = true
+    this.isOpen = true
     try {
       this.#saved = await decodeSaved(await saving.read(this.#path))
       this.#bootId = await saving.bootId()
@@ -63,7 +59,7 @@ export class Since {
 
   /** Drops the snapshot, as all roots have been compared. */
   close(): void {
-    this.#isOpen = false
+    this.isOpen = false
     this.#saved = undefined
   }
 

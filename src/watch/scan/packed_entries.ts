@@ -24,7 +24,8 @@ export class EntryReader {
   // The offset of the next entry.
   #next: number
   #start = 0
-  #name: string | undefined
+  /** The name of the current entry; undefined: there are no more. */
+  name: string | undefined
 
   constructor(block: Buffer, start: number, end: number) {
     this.#block = block
@@ -38,17 +39,12 @@ export class EntryReader {
     const block = this.#block
     const start = this.#next
     this.#start = start
-    this.#name = undefined
+    this.name = undefined
     if (start >= this.#end) return
     const first = block[start] as number
     const nameBytes = block[start + 1] as number
     this.#next = start + HEAD + (first >> INO_SHIFT) + statBytes(first) + nameBytes
-    this.#name = nameAt(block, this.#next - nameBytes, this.#next, (first & IS_ASCII) !== 0)
-  }
-
-  /** The name of the current entry; undefined: there are no more. */
-  get name(): string | undefined {
-    return this.#name
+    this.name = nameAt(block, this.#next - nameBytes, this.#next, (first & IS_ASCII) !== 0)
   }
 
   /** Returns the current entry. */

@@ -161,8 +161,10 @@ export class WatchedMount {
   /** All mounts that a root lies on: those that begin below this one, those above it, and itself. */
   family = new Set<WatchedMount>([this])
   directories = 0
-  readonly #uncovered = new Map<Directory, Error>()
-  readonly #closed = new Set<Directory>()
+  /** Directories that are not watched as they should be, each with the reason: see {@link uncover}. */
+  readonly uncovered = new Map<Directory, Error>()
+  /** The uncovered directories that may not be read or reached (EACCES): few, where thousands may lack a watch. */
+  readonly closed = new Set<Directory>()
   /** The uncovered directories that are polled for want of a watch, each with a time in ms since the epoch: changes in it before then have been told. */
   readonly leftover = new Map<Directory, number>()
   /** Mounts below that are not watched at all, and links that are not followed, each with the reason: by parent directory and name. */
@@ -186,35 +188,25 @@ export class WatchedMount {
     return this
   }
 
-  /** Directories that are not watched as they should be, each with the reason. */
-  get uncovered(): ReadonlyMap<Directory, Error> {
-    return this.#uncovered
-  }
-
-  /** The uncovered directories that may not be read or reached (EACCES): few, where thousands may lack a watch. */
-  get closed(): ReadonlySet<Directory> {
-    return this.#closed
-  }
-
   /** Notes that a directory is not watched as it should be, and why. */
   uncover(directory: Directory, error: Error): void {
-    this.#uncovered.set(directory, error)
-    if ('code' in error && error.code === 'EACCES') this.#closed.add(directory)
-    else this.#closed.delete(directory)
+    this.uncovered.set(directory, error)
+    if ('code' in error && error.code === 'EACCES') this.closed.add(directory)
+    else this.closed.delete(directory)
   }
 
   /** Takes {@link uncover} back. */
   cover(directory: Directory): void {
-    this.#uncovered.delete(directory)
-    this.#closed.delete(directory)
+    this.uncovered.delete(directory)
+    this.closed.delete(directory)
   }
 
   /** Prepares for its directories to be covered anew, by a source that is chosen anew. */
   reset(): void {
     this.limit = undefined
     this.numbersPass = false
-    this.#uncovered.clear()
-    this.#closed.clear()
+    this.uncovered.clear()
+    this.closed.clear()
     this.leftover.clear()
   }
 

@@ -1,12 +1,8 @@
 /** Integers of 32 bits by index, from 0 on; where none was set there is a 0. */
 export class Integers {
   #all = new Int32Array(16)
-  #length = 0
-
   /** One more than the highest index that was set. */
-  get length(): number {
-    return this.#length
-  }
+  length = 0
 
   at(index: number): number {
     return this.#all[index] ?? 0
@@ -19,12 +15,12 @@ export class Integers {
       longer.set(this.#all)
       this.#all = longer
     }
-    if (index >= this.#length) this.#length = index + 1
+    if (index >= this.length) this.length = index + 1
     this.#all[index] = value
   }
 
   /** Gives the memory back that was reserved for more. */
   seal(): void {
-    this.#all = this.#all.slice(0, this.#length)
+    this.#all = this.#all.slice(0, this.length)
   }
 }

@@ -32,7 +32,8 @@ export class Tree {
   readonly vacated = new Set<Directory>()
   /** The place where editors note the changes that a directory's change speaks for; undefined: nobody asks for them. */
   readonly expansions: Expansions | undefined
-  #revision = 0
+  /** Differs whenever a directory has come, moved or gone, and when a root is lost or back. */
+  revision = 0
 
   constructor(cache = new EntryCache(), expansions?: Expansions) {
     this.#cache = cache
@@ -51,11 +52,6 @@ export class Tree {
   /** See {@link EntryCache.trim}: no caller may hold what {@link entriesOf} has given. */
   trim(): void {
     this.#cache.trim()
-  }
-
-  /** Differs whenever a directory has come, moved or gone, and when a root is lost or back. */
-  get revision(): number {
-    return this.#revision
   }
 
   /** Returns the directories that the events of a watch are about. */
@@ -151,7 +147,7 @@ export class Tree {
   add(parent: Directory, name: string, ino: number, mount: WatchedMount): Directory {
     const directory = new Directory(name, ino, mount)
     mount.directories++
-    this.#revision++
+    this.revision++
     parent.adopt(directory)
     return directory
   }
@@ -159,7 +155,7 @@ export class Tree {
   addRoot(path: string, mount: WatchedMount): Directory {
     mount.directories++
     const top = new Directory(path, 0, mount)
-    this.#revision++
+    this.revision++
     this.#tops.add(top)
     return top
   }
@@ -200,14 +196,14 @@ export class Tree {
     const entries = this.editableEntriesOf(parent)
     if (entries.get(name) === directory) entries.delete(name)
     directory.parent = undefined
-    this.#revision++
+    this.revision++
   }
 
   /** Gives a directory a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
     this.#forgetTop(directory)
     directory.name = name
-    this.#revision++
+    this.revision++
     parent.adopt(directory)
     // The directory has come from beneath a followed symlink, or has gone there.
     if (directory.mount !== parent.mount && directory.mount.base !== directory)
@@ -254,7 +250,7 @@ export class Tree {
 
   /** Marks a root as lost or restored. The beliefs below a lost root stay until it is restored, to be compared with what is there then. */
   setLost(top: Directory, isLost: boolean): void {
-    this.#revision++
+    this.revision++
     if (isLost) this.#lost.add(top)
     else this.#lost.delete(top)
   }

@@ -17,8 +17,10 @@ const NONE: readonly Root[] = []
 export class RootForest {
   readonly #context: RootsContext
   readonly #coverings: Coverings
-  #nested: readonly Root[] = []
-  #revision = 0
+  /** The roots whose paths lie below another root's, shorter paths first. */
+  nested: readonly Root[] = []
+  /** Grows when a root is admitted: others may be covered by it. */
+  revision = 0
   #isClosed = false
   #released: Root[] = []
   // undefined: to be found out. It is asked for after each task, and there may be thousands.
@@ -52,19 +54,9 @@ export class RootForest {
     this.#isClosed = true
   }
 
-  /** Grows when a root is admitted: others may be covered by it. */
-  get revision(): number {
-    return this.#revision
-  }
-
-  /** The roots whose paths lie below another root's, shorter paths first. */
-  get nested(): readonly Root[] {
-    return this.#nested
-  }
-
   /** Returns the roots in the tree of another. */
   coveredBy(root: Root): Root[] {
-    return this.#nested.filter(({ coverer }) => coverer === root)
+    return this.nested.filter(({ coverer }) => coverer === root)
   }
 
   /** Gives a root a tree of its own, of which nothing is known. */
@@ -118,13 +110,9 @@ export class RootForest {
 
   #admitNested(root: Root, isToldAnyway: boolean): void {
     const below = this.#coverings.below(root)
-    const nested = new Set([
-      ...this.#nested,
-      ...below,
-      ...(this.#coverings.isNested(root.path) ? [root] : []),
-    ])
-    this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
-    this.#revision++
+    const nested = new Set([...this.nested, ...below, ...(this.#coverings.isNested(root.path) ? [root] : [])])
+    this.nested = [...nested].sort((a, b) => a.path.length - b.path.length)
+    this.revision++
     if (root.coverer !== undefined) return
     for (const each of below) {
       if (each.file !== undefined || each.coverer !== undefined) continue
@@ -181,7 +169,7 @@ export class RootForest {
   dismiss(root: Root): Root[] {
     const { tree, pending } = this.#context
     this.#standing = undefined
-    this.#nested = this.#nested.filter((each) => each !== root)
+    this.nested = this.nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
       const covered = this.#coverings.whoCovers(each)
@@ -283,7 +271,7 @@ export class RootForest {
   /** Reports all entries below a directory as new, but for those that file roots, or roots grafted there, have reported. */
   #tellAll(directory: Directory): void {
     const { tree, reporter, byPath } = this.#context
-    const told = this.#nested.flatMap((each) => (each.coverer && each.isPresent ? [`${each.path}/`] : []))
+    const told = this.nested.flatMap((each) => (each.coverer && each.isPresent ? [`${each.path}/`] : []))
     const isTold = (path: string) =>
       byPath.get(path)?.file?.isPresent === true || told.some((above) => path.startsWith(above))
     const path = tree.pathOf(directory)
