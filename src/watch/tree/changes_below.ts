@@ -17,9 +17,7 @@ export function renamesBelow(
   source: Source,
 ): Change[] {
   const deletes = displaced === undefined ? [] : eachBelow('delete', displaced, path, source)
-  const renames = entriesBelow(entry).map(([rest, kind]): Change => {
-    return { type: 'rename', from: from + rest, path: path + rest, replaced: false, kind, mask: 0, source }
-  })
+  const renames = entriesBelow(entry).map(([rest, kind]) => renamed(from + rest, path + rest, kind, source))
   return [...deletes, ...renames]
 }
 
@@ -36,18 +34,17 @@ export function exchangesBelow(
   // An entry with the same relative path in both has changed places, and so have the entries below it.
   for (const [rest, otherKind] of ones) {
     const kind = others.get(rest)
-    const [from, to] = [path + rest, otherPath + rest]
-    const common = { mask: 0, source } as const
-    if (kind === undefined)
-      changes.push({ type: 'rename', from, path: to, replaced: false, kind: otherKind, ...common })
-    else changes.push({ type: 'exchange', path: from, other: to, kind, otherKind, ...common })
+    const [here, there] = [path + rest, otherPath + rest]
+    if (kind === undefined) changes.push(renamed(here, there, otherKind, source))
+    else changes.push({ type: 'exchange', path: here, other: there, kind, otherKind, mask: 0, source })
   }
-  for (const [rest, kind] of others) {
-    if (ones.has(rest)) continue
-    const [from, to] = [otherPath + rest, path + rest]
-    changes.push({ type: 'rename', from, path: to, replaced: false, kind, mask: 0, source })
-  }
+  for (const [rest, kind] of others)
+    if (!ones.has(rest)) changes.push(renamed(otherPath + rest, path + rest, kind, source))
   return changes
+}
+
+function renamed(from: string, path: string, kind: Kind, source: Source): Change {
+  return { type: 'rename', from, path, replaced: false, kind, mask: 0, source }
 }
 
 /** Returns the relative paths below the entry: '/a', '/a/b'. Reads by peek(): most directories are looked at once, and stay packed. */
