@@ -7,7 +7,7 @@ Entry* Entry::Make(const char* name, const Statx& facts, uint64_t look) {
   auto* made = new (Allocate(sizeof(Entry) + length)) Entry();
   made->facts = facts;
   made->look = look;
-  made->is_gone = made->is_removed = false;
+  made->is_gone = made->is_removed = made->is_leaving = false;
   made->name_length = static_cast<uint16_t>(length);
   memcpy(made->name, name, length + 1);
   return made;
@@ -39,13 +39,14 @@ void Listing::Set(const char* name, const Statx& facts, uint64_t look) {
   }
   had->facts = facts;
   had->look = look;
-  had->is_gone = had->is_removed = false;
+  had->is_gone = had->is_removed = had->is_leaving = false;
 }
 
-void Listing::SetGone(const char* name, uint64_t look) {
+Entry* Listing::SetGone(const char* name, uint64_t look) {
   Entry* had = Find(name);
   // A look that has begun may have seen it.
   if (had == nullptr) Set(name, Statx(), look), had = Find(name);
   had->look = look;
   had->is_gone = true;
+  return had;
 }

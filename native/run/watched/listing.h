@@ -12,6 +12,8 @@ struct Entry {
   bool is_gone;
   // A local IN_DELETE has told of that.
   bool is_removed;
+  // A local event is still to tell of that.
+  bool is_leaving;
   uint16_t name_length;
   char name[1];
 
@@ -28,7 +30,7 @@ class Listing {
   Listing& operator=(const Listing&) = delete;
 
   void Set(const char* name, const Statx& facts, uint64_t look);
-  void SetGone(const char* name, uint64_t look);
+  Entry* SetGone(const char* name, uint64_t look);
   // Behind the others: sorted by Sort().
   void Add(Entry* entry) { entries_.Add(entry); }
   void Sort() {

@@ -70,13 +70,18 @@ int Polled::Ask(const char* name, Statx* facts) {
   return StatAt(fd_.get(), name, facts, cache_ == Cache::kNamesAndAttributes);
 }
 
-void Polled::Learn(const char* name) {
+void Polled::Learn(uint32_t event, const char* name) {
+  const Entry* had = known_.Find(name);
+  const bool was_there = had != nullptr && (!had->is_gone || had->is_leaving);
   Statx facts;
   const int error = Ask(name, &facts);
-  if (error == 0)
+  if (error == 0) {
     known_.Set(name, facts, look_);
-  else if (!IsPassing(error))
-    known_.SetGone(name, look_);
+  } else if (!IsPassing(error)) {
+    const bool has_come = was_there || (event & (IN_CREATE | IN_MOVED_TO)) != 0;
+    const bool has_left = (event & (IN_DELETE | IN_MOVED_FROM)) != 0;
+    known_.SetGone(name, look_)->is_leaving = has_come && !has_left;
+  }
 }
 
 void Polled::SetWay(pid_t thread, const char* path) {
@@ -133,7 +138,7 @@ void Polled::TakeLocalEntry(uint32_t kind, const char* name, bool is_directory) 
   const bool is_new = known == nullptr;
   const bool was_removed = !is_new && known->is_removed;
   const uint64_t size = is_new ? 0 : known->facts.size;
-  if ((kind & kChanges) != 0) Learn(name);
+  if ((kind & kChanges) != 0) Learn(kind, name);
   known = known_.Find(name);
   if (kind == IN_ATTRIB && !is_new) known->facts.size = size;
   const bool is_gone = known != nullptr && known->is_gone;
@@ -246,7 +251,8 @@ void Polled::Commit() {
   Vector<Entry*> all;
   Walk([&](Entry* before, Entry* now) {
     const bool is_newer = before != nullptr && before->look == look_;
-    Entry* kept = is_newer ? (before->is_gone ? nullptr : before) : now;
+    // What is about to leave has events to come that are of no unlinked file: see TakeLocalEntry().
+    Entry* kept = is_newer ? (before->is_gone && !before->is_leaving ? nullptr : before) : now;
     if (kept != nullptr) all.Add(kept);
     if (kept != before) Entry::Destroy(before);
     if (kept != now) Entry::Destroy(now);

@@ -62,8 +62,8 @@ class Polled {
   int LearnAll();
   // A local event. A rename whose other half comes next is told by TellMoved().
   void TakeLocal(uint32_t event, const char* name);
-  // Brings what is known of a name up to date.
-  void Learn(const char* name);
+  // Brings what is known of a name up to date, of which a local event tells.
+  void Learn(uint32_t event, const char* name);
 
   // Reads what is there. 0, or -errno where nothing could be read just now.
   int Read();

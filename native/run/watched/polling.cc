@@ -137,8 +137,8 @@ void Polling::TakeIn(const inotify_event* event, const inotify_event* next) {
     return;
   }
   Polled* to = ByLocalWatch(next->wd);
-  if (polled != nullptr) polled->Learn(name);
-  if (to != nullptr) to->Learn(next->name);
+  if (polled != nullptr) polled->Learn(event->mask, name);
+  if (to != nullptr) to->Learn(next->mask, next->name);
   Shadow::TellMoved(&ground_, polled == nullptr ? nullptr : polled->shadow(), name,
                     to == nullptr ? nullptr : to->shadow(), next->name, (event->mask & IN_ISDIR) != 0);
 }
