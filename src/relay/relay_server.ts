@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
 import { CoalescedTask } from '../coalesced_task.ts'
-import type { Change } from '../watch/report/change.ts'
+import { type Change, pathsOf } from '../watch/report/change.ts'
 import type { Watcher } from '../watch/watcher.ts'
 import {
   ALIVE,
@@ -152,16 +152,9 @@ export class RelayServer {
   }
 }
 
-type Altered = Exclude<Change<Buffer>, { type: 'overflow' | 'recovered' | 'lost' | 'restored' }>
-
-function pathsOf(change: Altered): Buffer[] {
-  if (change.type === 'rename') return [change.from, change.path]
-  return change.type === 'exchange' ? [change.other, change.path] : [change.path]
-}
-
-function bringsDirectory(change: Altered): boolean {
+function bringsDirectory(change: Change<Buffer>): boolean {
   if (change.type === 'exchange') return change.kind === 'directory' || change.otherKind === 'directory'
-  return change.kind === 'directory' && (change.type === 'create' || change.type === 'rename')
+  return (change.type === 'create' || change.type === 'rename') && change.kind === 'directory'
 }
 
 /** One client of a {@link RelayServer}. */

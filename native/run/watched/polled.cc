@@ -251,7 +251,7 @@ void Polled::Commit() {
   Vector<Entry*> all;
   Walk([&](Entry* before, Entry* now) {
     const bool is_newer = before != nullptr && before->look == look_;
-    // What is about to leave has events to come that are of no unlinked file: see TakeLocalEntry().
+    // An entry that is about to leave has events to come that are of no unlinked file: see TakeLocalEntry().
     Entry* kept = is_newer ? (before->is_gone && !before->is_leaving ? nullptr : before) : now;
     if (kept != nullptr) all.Add(kept);
     if (kept != before) Entry::Destroy(before);

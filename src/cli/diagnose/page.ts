@@ -2,7 +2,7 @@ import { printable } from '../../errors.ts'
 import type { Verdict } from '../../mounts/diagnosis/verdict.ts'
 import { wrap } from '../shared/help.ts'
 
-/** What is told: a verdict, which a tired person reads first, and groups of rows. */
+/** A verdict, which a tired person reads first, and groups of rows. */
 export interface Page {
   readonly verdict: string
   readonly level: Verdict['level']

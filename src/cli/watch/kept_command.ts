@@ -36,7 +36,7 @@ export function keepCommand({ argv, delay }: { argv: Argv; delay: number }, watc
     changed(): void {
       if (isBetween) return
       clearTimeout(timer)
-      // What cannot be started may be there at the next change.
+      // A program that cannot be started may be there at the next change.
       timer = setTimeout(() => void turns.run().catch((error) => tell(error)), delay)
     },
     async [Symbol.asyncDispose](): Promise<void> {
