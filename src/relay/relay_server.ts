@@ -32,7 +32,7 @@ export class RelayServer {
   readonly #token: string
   readonly #clients = new Set<Client>()
   /** Directories that are new, or have moved. No event tells of what comes and goes in a new one before its watch, and a client may have seen that. */
-  readonly #arrived = new Set<string>()
+  #arrived = new Set<string>()
   readonly #settled = new CoalescedTask(() => this.#settle())
   #alive: NodeJS.Timeout | undefined
 
@@ -138,16 +138,22 @@ export class RelayServer {
     const frames = hintFrames(paths)
     if (hasGap) frames.push(frame(GAP))
     for (const client of this.#clients) client.tell(frames)
-    // The watcher has been closed if this fails.
+    // If this fails, the watcher has been closed, or the next change tries again.
     if (this.#arrived.size > 0) this.#settled.run().catch(() => {})
   }
 
   /** Resolves when all changes made before the call have been told, and all in the directories that came with them. */
   async #settle(): Promise<void> {
-    const arrived = [...this.#arrived]
-    this.#arrived.clear()
-    await this.#watcher.sync()
-    const frames = hintFrames(arrived.map((path) => `${path}/`))
+    const arrived = this.#arrived
+    this.#arrived = new Set()
+    try {
+      await this.#watcher.sync()
+    } catch (error) {
+      for (const path of arrived) this.#arrived.add(path)
+      throw error
+    }
+    // Those that came meanwhile may have been made before the call. The next run tells of them again, as they may not be watched yet.
+    const frames = hintFrames([...arrived, ...this.#arrived].map((path) => `${path}/`))
     for (const client of this.#clients) client.tell(frames)
   }
 }

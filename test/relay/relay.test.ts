@@ -11,7 +11,7 @@ import {
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ALIVE,
   FrameReader,
@@ -332,6 +332,29 @@ test('what has gone from a new directory before the relay watches it is told', a
   ])
 })
 
+test('a mark comes behind all that may have changed in directories that the relay hears of while it syncs', async () => {
+  const { root, watcher, from, take } = await served()
+  const made = { ...created(`${root}/new`), kind: 'directory' } as const
+  const syncs = vi.spyOn(watcher, 'sync')
+  syncs.mockImplementationOnce(async () => void watcher.emit('changes', [made]))
+  take()
+  from.write(numbered(SYNC, 1))
+  const told: string[] = []
+  const words = () => {
+    for (const { type, body } of take()) told.push(...(type === HINT ? hintedPaths(body) : [`${type}`]))
+    return told
+  }
+  await expect.poll(words).toContain(`${MARK}`)
+  expect(told.slice(0, 3)).toEqual(['new', 'new/', `${MARK}`])
+  // Directories that a sync has not told of are not forgotten.
+  told.length = 0
+  syncs.mockRejectedValueOnce(new Error('EMFILE'))
+  watcher.emit('changes', [{ ...made, path: Buffer.from(`${root}/other`) }])
+  await expect.poll(() => syncs.mock.settledResults.at(-1)?.type).toBe('rejected')
+  watcher.emit('changes', [created(`${root}/file`)])
+  await expect.poll(words).toContain('other/')
+})
+
 test.each(['lost', 'restored', 'recovered'] as const)(
   "the relay's %s root has clients look at everything",
   async (type) => {
@@ -360,5 +383,5 @@ async function served() {
     for (let chunk = to.read(); chunk !== null; chunk = to.read()) frames.push(...reader.frames(chunk))
     return frames
   }
-  return { root, watcher, take }
+  return { root, watcher, from, take }
 }

@@ -47,7 +47,12 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
         code = 0
       })
       const inVain = new Promise((resolve) => reloader.once('error', resolve))
-      await Promise.race([reloader.trigger().catch(() => {}), inVain, ended])
+      // The reason why the reloader cannot work is an 'error' as well, which is printed.
+      const tried = reloader.ready.then(
+        () => reloader.trigger(),
+        () => {},
+      )
+      await Promise.race([tried, inVain, ended])
       return code
     }
     try {
