@@ -1,5 +1,6 @@
 // The input of `run` from others: the kernel's texts, which a program can influence, the command line, and
 // the paths that `run` prints.
+#include <arpa/inet.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ void* Allocate(size_t bytes) {
 void Free(void* memory, size_t) {
   free(memory);
 }
+void AddError(Text*, long) {}
 
 namespace {
 
@@ -85,12 +87,13 @@ void OfTheKernel(Input* input) {
 
 void Words(Input* input) {
   std::vector<std::string> words = {"run"};
-  constexpr const char* kKnown[] = {"--interval",   "--interval=",           "--all", "--json",
-                                    "--on-failure", "--on-failure=continue", "--",    "-h"};
+  constexpr const char* kKnown[] = {"--interval", "--interval=",  "--all",
+                                    "--json",     "--on-failure", "--on-failure=continue",
+                                    "--",         "--relay",      "-h"};
   while (!input->is_used_up() && words.size() < 8) {
     const auto which = input->Take<uint8_t>();
-    std::string word = which < 8 ? kKnown[which] : "";
-    if (which >= 7) word += input->TakeBytes(which % 32);
+    std::string word = which < std::size(kKnown) ? kKnown[which] : "";
+    if (which >= std::size(kKnown) - 1) word += input->TakeBytes(which % 32);
     words.push_back(word.c_str());
   }
   std::vector<char*> argv;
@@ -114,6 +117,36 @@ void Interval(const std::string& word) {
     Check(zeros != std::string::npos && text.substr(zeros) == std::to_string(interval), "it is that number");
     Check(interval >= 1 && interval <= 86400000, "from a millisecond to a day");
   } catch (const Ended&) {
+  }
+}
+
+void Address(Input* input) {
+  RelayAddress address;
+  const auto form = input->Take<uint8_t>() % 3;
+  if (form == 0) {
+    const std::string bytes = input->TakeBytes(200), path = bytes.c_str();
+    const bool fits = !path.empty() && path.size() < sizeof address.local.sun_path;
+    Check(ReadRelayAddress(("unix:" + path).c_str(), &address) == fits, "a path that fits");
+    Check(!fits || path == address.local.sun_path, "it is that path");
+  } else if (form == 1) {
+    std::string host;
+    bool is_one = true;
+    for (int i = 0; i < 4; i++) {
+      const unsigned number = input->Take<uint16_t>() % 300;
+      host += (i > 0 ? "." : "") + std::to_string(number);
+      is_one = is_one && number <= 255;
+    }
+    const unsigned port = input->Take<uint32_t>() % 70000;
+    is_one = is_one && port > 0 && port <= 65535;
+    const std::string text = "tcp:" + host + ":" + std::to_string(port);
+    Check(ReadRelayAddress(text.c_str(), &address) == is_one, "numbers that are an address");
+    char shown[INET_ADDRSTRLEN];
+    Check(!is_one || (inet_ntop(AF_INET, &address.remote.sin_addr, shown, sizeof shown) == host &&
+                      ntohs(address.remote.sin_port) == port),
+          "it is that address");
+  } else {
+    const std::string any = "tcp:" + input->TakeBytes(64);
+    if (ReadRelayAddress(any.c_str(), &address)) Check(address.size == sizeof address.remote, "its size");
   }
 }
 
@@ -165,7 +198,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, size);
-  switch (input.Take<uint8_t>() % 5) {
+  switch (input.Take<uint8_t>() % 6) {
     case 0:
       AnyText(input.TakeBytes(size));
       break;
@@ -177,6 +210,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 3:
       Interval(input.TakeBytes(size));
+      break;
+    case 4:
+      Address(&input);
       break;
     default: {
       const auto times = input.Take<uint8_t>();
