@@ -82,32 +82,61 @@ describe.each(['behind', 'through'] as const)(
 
     for (const [n, script] of scripts.entries())
       test.skipIf(!mayMount || !isPlayed(script, way))(script.file, async () => {
-        const base = join(places.own, String(n))
-        const here = join(base, 'here')
-        for (const path of [here, join(base, 'mark')]) mkdirSync(path, { recursive: true })
-        const world = open(here)
-        for (const step of script.setUp) await perform(step, world, script.file)
-        const comparison = new Comparison({ plain, served }, places, n % 2 ? IN_EXCL_UNLINK : 0)
-        await comparison.mark(join(String(n), 'mark'))
-        const watch = async () => {
-          for (const { text } of script.watch.roots)
-            await comparison.watch(bytesOf(join(here, text)), script.watch.recursive)
-        }
-        await watch()
-        for (const steps of blocksOf(script, way)) {
-          for (const step of steps) await perform(step, world, script.file)
-          const told = await comparison.told()
-          const where = `${script.file}:${steps.map(({ line, text }) => `${line} ${text}`).join()}`
-          const why = steps.flatMap(({ line }) => reasonFor(script.file, line) ?? [])
-          if (way === 'behind' && why.length > 0)
-            expect(told.served, `${where}: no exception any more (${why})`).not.toEqual(told.plain)
-          else if (!why.some(isThrough)) expect(told.served, where).toEqual(told.plain)
-          if (script.watch.recursive) await watch()
-        }
-        rmSync(join(places.back, String(n)), { recursive: true })
+        const flags = n % 2 ? IN_EXCL_UNLINK : 0
+        const mayBeUnhashed = way === 'through' && flags !== 0
+        for (let plays = 0; plays < 3; plays++)
+          if (await play(script, `${n}.${plays}`, flags, mayBeUnhashed && plays < 2)) break
       })
+
+    /** Plays the script. Returns false if it is to be played again, as the kernel may have taken a file for unlinked. */
+    async function play(script: Script, name: string, flags: number, mayBeUnhashed: boolean) {
+      const base = join(places.own, name)
+      const here = join(base, 'here')
+      for (const path of [here, join(base, 'mark')]) mkdirSync(path, { recursive: true })
+      const world = open(here)
+      for (const step of script.setUp) await perform(step, world, script.file)
+      const comparison = new Comparison({ plain, served }, places, flags)
+      await comparison.mark(join(name, 'mark'))
+      const watch = async () => {
+        for (const { text } of script.watch.roots)
+          await comparison.watch(bytesOf(join(here, text)), script.watch.recursive)
+      }
+      await watch()
+      for (const steps of blocksOf(script, way)) {
+        for (const step of steps) await perform(step, world, script.file)
+        const told = await comparison.told()
+        const where = `${script.file}:${steps.map(({ line, text }) => `${line} ${text}`).join()}`
+        const why = steps.flatMap(({ line }) => reasonFor(script.file, line) ?? [])
+        if (way === 'behind' && why.length > 0)
+          expect(told.served, `${where}: no exception any more (${why})`).not.toEqual(told.plain)
+        else if (!why.some(isThrough)) {
+          if (mayBeUnhashed && hasMore(told.served, told.plain)) return false
+          expect(told.served, where).toEqual(told.plain)
+        }
+        if (script.watch.recursive) await watch()
+      }
+      rmSync(join(places.back, name), { recursive: true })
+      return true
+    }
   },
 )
+
+/**
+ * True if `more` has all lines of `fewer`, in order, and others of open files besides. A look at a name beside a change of the name may make FUSE give up
+ * a dentry that is in use (fuse_dentry_revalidate), and the kernel then takes the open file for unlinked: IN_EXCL_UNLINK keeps its events from the plain reader.
+ */
+function hasMore(more: string[], fewer: string[]): boolean {
+  const others: string[] = []
+  let i = 0
+  for (const line of more)
+    if (line === fewer[i]) i++
+    else others.push(line)
+  return (
+    others.length > 0 &&
+    i === fewer.length &&
+    others.every((line) => / (MODIFY|CLOSE_WRITE|ATTRIB) /.test(line))
+  )
+}
 
 const isPlayed = ({ only, blocks }: Script, way: string) =>
   only.every(({ who }) => who === 'inotify' || who === 'poll' || (who === 'root') === isRoot) &&
