@@ -53,9 +53,9 @@ export class ContentReader {
   /** @throws {InotifyError} a path, or something below it, is not there or cannot be read */
   async read(): Promise<Reading> {
     requireProc()
-    const { versions: before, contents, outward } = await new Walk(this, true).walk()
+    const { versions: before, contents, outward } = await new Walk(this, () => {}).walk()
     // A change between two reads, as a swap of `..data` between two keys, shows in a second walk.
-    const { versions } = await new Walk(this, false).walk()
+    const { versions } = await new Walk(this).walk()
     const kept = [...contents].filter(([key]) => versions.has(key))
     return { ...contentsOf(new Map(kept)), versions, moving: new Set(differing(before, versions)), outward }
   }
@@ -74,7 +74,7 @@ export class ContentReader {
       throw refusal('ENOENT', path, 'no such file was found when the paths were looked at')
     const chunks: Buffer[] = []
     const reader = new ContentReader(this.calls, [path])
-    const { contents } = await new Walk(reader, true, (chunk) => void chunks.push(chunk)).walk()
+    const { contents } = await new Walk(reader, (chunk) => void chunks.push(chunk)).walk()
     if (contents.size === 1 && contents.get(latin1(basename(path))) === known) return Buffer.concat(chunks)
     throw refusal('EAGAIN', path, 'it has changed since it was looked at, and is looked at again')
   }
@@ -87,21 +87,16 @@ class Walk {
   readonly contents = new Map<string, string>()
   readonly outward: string[] = []
   readonly #reader: ContentReader
-  readonly #reads: boolean
-  readonly #keep: (chunk: Buffer) => void
+  readonly #keep: ((chunk: Buffer) => void) | undefined
   // The directory that keys are relative to.
   #base = '/'
   // Devices whose files may be read.
   readonly #readable = new Set<bigint>()
   readonly #taken = { entries: 0, text: 0, bytes: 0 }
 
-  /**
-   * @param reads true: the content is read, too
-   * @param keep gets what is read
-   */
-  constructor(reader: ContentReader, reads: boolean, keep: (chunk: Buffer) => void = () => {}) {
+  /** @param keep gets what is read; undefined: the content is not read */
+  constructor(reader: ContentReader, keep?: (chunk: Buffer) => void) {
     this.#reader = reader
-    this.#reads = reads
     this.#keep = keep
   }
 
@@ -159,7 +154,8 @@ class Walk {
 
   /** Reads a regular file, of the length that it had when it was opened. One that is replaced or written meanwhile is not read to its end: that may take long. */
   async #file(parent: DirectoryHandle, name: string | Buffer, stat: FileStat, key: string): Promise<void> {
-    if (!this.#reads) return this.#add(key, versionOf(stat), '')
+    const keep = this.#keep
+    if (keep === undefined) return this.#add(key, versionOf(stat), '')
     if (!this.#readable.has(stat.dev)) {
       // Before the first open for reading: O_PATH opens nothing.
       await using held = await parent.hold(name)
@@ -177,7 +173,7 @@ class Walk {
     // Its ctime tells of a name that it has lost, too.
     const { digest } = await readWhole(file, length, (chunk, now) => {
       if (versionOf(now) !== version) throw new Torn('it changed while it was read')
-      this.#keep(chunk)
+      keep(chunk)
     })
     this.#add(key, version, digest)
   }
@@ -227,7 +223,7 @@ class Walk {
     } catch (error) {
       const isUnsettled = error instanceof Torn || MOVED.includes(codeOf(error))
       if (!isUnsettled) throw readError(error, this.#shown(key))
-      this.#add(key, this.#reads ? 'unsettled at first' : 'unsettled', '')
+      this.#add(key, this.#keep === undefined ? 'unsettled' : 'unsettled at first', '')
     }
   }
 
