@@ -66,11 +66,10 @@ export function changeTrigger(paths: readonly string[], hint: () => void, troubl
       await Promise.all([...wanted].filter((path) => !watched.get(path)).map(add))
       const [first, ...more] = failed.slice(NAMED)
       if (first === undefined) return
+      if (more.length === 0) return trouble(first)
       const { errno, syscall, path } = first
-      const others = `and ${more.length} more, which are looked at by the clock alone`
-      trouble(
-        new InotifyError({ errno: -errno, syscall, path, hint: more.length === 0 ? first.hint : others }),
-      )
+      const hint = `and ${more.length} more, which are looked at by the clock alone`
+      trouble(new InotifyError({ errno: -errno, syscall, path, hint }))
     },
     async close(): Promise<void> {
       isClosed = true
