@@ -6,7 +6,6 @@ import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
-import type { ActionError } from './actions/action.ts'
 import { processOf } from './actions/process_stat.ts'
 import { ApplyState, type ReloadFailure } from './apply_state.ts'
 import { type ChangeTrigger, changeTrigger } from './change_trigger.ts'
@@ -214,11 +213,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       return !ending.aborted
     } catch (error) {
       if (ending.aborted) return false
-      const failure = {
-        stage,
-        reason: messageOf(error),
-        output: (error as Partial<ActionError>).output ?? '',
-      }
+      const { output = '' } = error as Partial<ReloadFailure>
+      const failure = { stage, reason: messageOf(error), output }
       state.failed(now, failure)
       this.#retryAt = performance.now() + retry
       this.#tell('failed', failure)
@@ -230,9 +226,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** Reads the paths; undefined, and an 'error' with the reason, if they cannot be read. */
   async #read(observe: (reading: Reading) => void): Promise<Reading | undefined> {
-    const { reader, calls } = await this.#work
+    const { reader } = await this.#work
     // A blocked loop runs its timers before it hears of the answer.
-    const check = () => calls.unanswered < PATIENCE || this.#notRead('ETIMEDOUT', STALLED)
+    const check = () => reader.calls.unanswered < PATIENCE || this.#notRead('ETIMEDOUT', STALLED)
     const stalled = setInterval(() => setImmediate(check), PATIENCE / 5)
     const began = performance.now()
     try {

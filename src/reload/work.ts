@@ -26,7 +26,6 @@ export function workOf({ paths, validate, action: asked }: ReloadConfig, meant: 
   const kept = 'command' in asked && asked.restart ? keepRunning(asked.command as [string]) : undefined
   const reader = new ContentReader(calls, paths)
   return {
-    calls,
     reader,
     validate:
       validate && ((context: ActionContext) => runProgram(validate, { ...context, onOutput: undefined })),

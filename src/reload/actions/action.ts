@@ -14,15 +14,9 @@ export interface ActionContext extends Contents {
   readonly onOutput?: ((stream: Readable, name: 'stdout' | 'stderr') => void) | undefined
 }
 
-/** A validation or an action that failed, for the reason that the message says; `output` is {@link ReloadFailure.output}. */
-export class ActionError extends Error {
-  override readonly name = 'ActionError'
-  readonly output: string
-
-  constructor(reason: string, output = '') {
-    super(reason)
-    this.output = output
-  }
+/** Returns the error of a validation or an action that has an {@link ReloadFailure.output}; each other is an Error whose message is the reason. */
+export function failureWith(output: Buffer, reason: string): Error {
+  return Object.assign(new Error(reason), { output: output.toString() })
 }
 
 /** Bytes that are kept of the end of what a program writes, or the beginning of what a server answers. */

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { printable } from '../../errors.ts'
 import type { Form } from '../options.ts'
-import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
+import { type ActionContext, failureWith, OUTPUT_BYTES } from './action.ts'
 
 /** Asks for a URL, with the bytes of a body, if there is one. A redirect is a failure: a POST would go on as a GET. */
 export async function requestUrl(
@@ -22,7 +22,7 @@ export async function requestUrl(
 }
 
 /**
- * Sends one request. Only a status of 200 to 299 is success, else throws an {@link ActionError}. Not by fetch(), which refuses the ports that a browser must not be
+ * Sends one request. Only a status of 200 to 299 is success, else throws an error with the beginning of the answer. Not by fetch(), which refuses the ports that a browser must not be
  * lured to, 6000 and 10080 among them, and takes no certificate of an authority.
  *
  * @param asked the request in words, without what may be secret
@@ -34,6 +34,7 @@ export async function succeed(
   { body, ...options }: RequestOptions & { signal: AbortSignal; body: string | Buffer | undefined },
   hintOf: (response: IncomingMessage) => string,
 ): Promise<void> {
+  let [answer, refusal] = [Buffer.alloc(0), '']
   try {
     // Loaded here: these modules bring the network with them, which users of the raw events do not need.
     const { request } = await import(url.protocol === 'https:' ? 'node:https' : 'node:http')
@@ -44,18 +45,17 @@ export async function succeed(
     const { statusCode = 0 } = response
     // Success, whatever becomes of the body: a wait for an endless body would repeat the request for ever.
     if (statusCode >= 200 && statusCode < 300) return void response.destroy()
-    let answer = Buffer.alloc(0)
     for await (const chunk of response) {
       answer = Buffer.concat([answer, chunk]).subarray(0, OUTPUT_BYTES)
       // Does not wait for the rest, which the iterator's end destroys.
       if (answer.length === OUTPUT_BYTES) break
     }
-    throw new ActionError(`${asked} was answered with ${statusCode}${hintOf(response)}`, answer.toString())
+    refusal = `${asked} was answered with ${statusCode}${hintOf(response)}`
   } catch (error) {
-    if (error instanceof ActionError) throw error
     const { signal } = options
-    throw new ActionError(`${asked} ${signal.aborted ? signal.reason.message : `failed: ${causeOf(error)}`}`)
+    throw new Error(`${asked} ${signal.aborted ? signal.reason.message : `failed: ${causeOf(error)}`}`)
   }
+  throw failureWith(answer, refusal)
 }
 
 /** Returns a URL without the parts that may be secret. */

@@ -2,7 +2,6 @@ import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { ActionError } from './action.ts'
 import { processOf } from './process_stat.ts'
 import { signalProcess, startedAt } from './processes.ts'
 
@@ -15,7 +14,7 @@ const PID_FILE_BYTES = 64
  * Sends a signal to the process that a pid file names, and not to another that has its pid by now.
  *
  * @throws {InotifyError} the file is not there, or cannot be read
- * @throws {ActionError} it names no process, or should not be believed
+ * @throws {Error} it names no process, or should not be believed
  */
 export async function signalPidFile(
   path: string,
@@ -85,6 +84,6 @@ async function read(path: string, calls: SyscallThread) {
   }
 }
 
-function refusal(path: string, why: string, is = 'cannot be used'): ActionError {
-  return new ActionError(`the pid file '${printable(path)}' ${is}: ${why}`)
+function refusal(path: string, why: string, is = 'cannot be used'): Error {
+  return new Error(`the pid file '${printable(path)}' ${is}: ${why}`)
 }

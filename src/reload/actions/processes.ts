@@ -4,7 +4,6 @@ import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { describeErrno, InotifyError, printable } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import { ActionError } from './action.ts'
 import { type Process, processOf, procFile } from './process_stat.ts'
 
 /** The unit of proc_pid_stat(5): USER_HZ, part of the kernel's interface. */
@@ -63,8 +62,9 @@ export function isCalled(
 }
 
 /**
- * Returns the one process with this name. Anybody can start one of that name, so only this user's count; for root, anybody's. Throws an
- * {@link ActionError} if there is none, or more than one.
+ * Returns the one process with this name. Anybody can start one of that name, so only this user's count; for root, anybody's.
+ *
+ * @throws {Error} there is none, or more than one
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
   const named = processes.filter((each) => isCalled(name, each, executableOf(each)))
@@ -78,17 +78,17 @@ export function processCalled(name: string, processes: readonly Process[] = allP
   const called = `is called '${printable(name)}'`
   if (another !== undefined) {
     const which = `pids ${found.map(({ pid }) => pid).join(', ')}`
-    throw new ActionError(`more than one process ${called} (${which}): name one by its pid or its pid file`)
+    throw new Error(`more than one process ${called} (${which}): name one by its pid or its pid file`)
   }
   if (all.length > 0) {
     const hint = 'run as the same user or as root, or name it by its pid or its pid file'
-    throw new ActionError(`no process of this user ${called}, but others' are: ${hint}`)
+    throw new Error(`no process of this user ${called}, but others' are: ${hint}`)
   }
   const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
   // Process 1 is root's in nearly every pid namespace.
   const isHidden = process.pid !== 1 && !processes.some(({ pid }) => pid === 1)
   const others = isHidden ? " /proc shows none of other users' processes here (hidepid)" : ''
-  throw new ActionError(`no process ${called}: ${hint}${others}`)
+  throw new Error(`no process ${called}: ${hint}${others}`)
 }
 
 /**

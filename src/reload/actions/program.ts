@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
-import { addAbortListener, once } from 'node:events'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { aborted } from 'node:util'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { Contents } from '../contents.ts'
 import type { Argv } from '../options.ts'
-import { type ActionContext, ActionError, OUTPUT_BYTES } from './action.ts'
+import { type ActionContext, failureWith, OUTPUT_BYTES } from './action.ts'
 import { withUsualLimit } from './open_files.ts'
 import { kill } from './process_stat.ts'
 import { allProcesses } from './processes.ts'
@@ -18,7 +19,7 @@ const GRACE = 2000
 
 /**
  * Runs a program as it is, no shell, in a process group of its own. Resolves when it has ended with exit code 0, else throws an
- * {@link ActionError} with the end of its output. What is killed is killed with all of its group, and is gone by then.
+ * error with the end of its output. What is killed is killed with all of its group, and is gone by then.
  */
 export async function runProgram(
   argv: Argv,
@@ -37,13 +38,12 @@ export async function runProgram(
   const ended = exited.then(() => '')
   onChild?.(pid, ended)
 
-  const passed = new Promise<true>((resolve) => void addAbortListener(signal, () => resolve(true)))
-  const wasCut = await Promise.race([exited.then(() => false), passed])
+  const wasCut = await Promise.race([exited.then(() => false), aborted(signal, child).then(() => true)])
   const how = wasCut ? ` ${signal.reason.message}: ${await killGroup(pid, exited)}` : `: ${await exited}`
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
   child.stdout?.destroy()
   child.stderr?.destroy()
-  if (wasCut || child.exitCode !== 0) throw new ActionError(shown(argv[0]) + how, output.toString())
+  if (wasCut || child.exitCode !== 0) throw failureWith(output, shown(argv[0]) + how)
 }
 
 /**
@@ -78,7 +78,7 @@ export function keepRunning(argv: Argv, stdin: 'ignore' | 'inherit' = 'ignore') 
 }
 
 /**
- * Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. `exited` resolves with the way in which it has ended,
+ * Starts it in a process group of its own; throws an error that says why it cannot be. `exited` resolves with the way in which it has ended,
  * once it has been waited for.
  */
 async function start([file, ...args]: Argv, out: 'pipe' | 'inherit', stdin: 'ignore' | 'inherit' = 'ignore') {
@@ -97,17 +97,17 @@ function shown(file: string): string {
   return `'${printable(file)}'`
 }
 
-function notStarted({ code }: NodeJS.ErrnoException, file: string): ActionError {
+function notStarted({ code }: NodeJS.ErrnoException, file: string): Error {
   // Opened before the program is looked for, and by that program's error.
   const missing = devNullMissing()
-  if (missing !== undefined) return new ActionError(`${shown(file)}: ${missing}`)
+  if (missing !== undefined) return new Error(`${shown(file)}: ${missing}`)
   const hint =
     code === 'ENOENT'
       ? 'there is no such program, or not the interpreter that its first line names; it is looked for in PATH, and run without a shell'
       : code === 'EACCES'
         ? 'it cannot be executed: chmod +x, and a mount without noexec'
         : 'it could not be started'
-  return new ActionError(`${shown(file)}: ${code}: ${hint}`)
+  return new Error(`${shown(file)}: ${code}: ${hint}`)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Form } from '../options.ts'
-import { type ActionContext, ActionError } from './action.ts'
+import type { ActionContext } from './action.ts'
 import { succeed } from './http.ts'
 
 /** The annotation that tells for which content a workload's pods were made. */
@@ -24,7 +24,7 @@ export async function rollOut(
 ): Promise<void> {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
   if (host === '')
-    throw new ActionError(
+    throw new Error(
       'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account',
     )
   const account = `${root}/var/run/secrets/kubernetes.io/serviceaccount`
@@ -32,7 +32,7 @@ export async function rollOut(
   const files = ['token', 'ca.crt'].map((file) => readFile(`${account}/${file}`, 'utf8'))
   const [token = '', ca] = await Promise.all(files).catch(({ message }: Error) => {
     const hint = 'a rollout needs the files of the service account: automountServiceAccountToken'
-    throw new ActionError(`${message} (${hint})`)
+    throw new Error(`${message} (${hint})`)
   })
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
   const workloads = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
