@@ -8,24 +8,10 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
-import type {
-  Change,
-  EntryChange,
-  ExchangeChange,
-  RenameChange,
-  RootChange,
-} from '../../watch/report/change.ts'
+import type { EntryChange, ExchangeChange, RenameChange } from '../../watch/report/change.ts'
 
 // In the order in which the kernel queues events.
-const EVENTS = [
-  IN_CREATE,
-  IN_MOVED_FROM,
-  IN_MOVED_TO,
-  IN_MODIFY,
-  IN_ATTRIB,
-  IN_CLOSE_WRITE,
-  IN_DELETE,
-] as const
+const EVENTS = [IN_CREATE, IN_MOVED_FROM, IN_MOVED_TO, IN_MODIFY, IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE]
 
 const WRITTEN = IN_MODIFY | IN_CLOSE_WRITE
 
@@ -74,9 +60,4 @@ function maskOf({ type, kind, mask }: EntryChange | RenameChange, asked: number)
 
 function either(usual: number, rename: number, asked: number): number {
   return usual & asked ? usual : rename
-}
-
-/** Returns true for a change of a root: 'overflow', 'recovered', 'lost', 'restored'. Such a change has no event, and is told whatever was asked for. */
-export function isAboutRoot(change: Change): change is RootChange {
-  return !('mask' in change)
 }

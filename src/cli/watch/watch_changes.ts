@@ -7,7 +7,7 @@ import type { Coverage } from '../../watch/report/coverage.ts'
 import { deadline } from '../shared/deadline.ts'
 import { jsonLine, print, printsObjects, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
-import { eventsOf, isAboutRoot, reportedAs } from './change_events.ts'
+import { eventsOf, reportedAs } from './change_events.ts'
 import { inotifywaitNames } from './event_names.ts'
 import { pathFilter } from './path_filter.ts'
 import type { WatchArguments } from './watch_options.ts'
@@ -83,12 +83,13 @@ function printerOf({ paths, patterns, format, mask }: WatchArguments) {
     eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
   return {
     ignore: filter.ignores,
+    // A change of a root ('overflow', 'recovered', 'lost', 'restored') has no event, and is told whatever was asked for.
     isWanted: (change: Change) =>
-      isAboutRoot(change) || reportedAs(change).some((each) => events(each).length > 0),
+      !('mask' in change) || reportedAs(change).some((each) => events(each).length > 0),
     *lines(changes: readonly Change[]): Iterable<string> {
       for (const change of changes) {
         if (printsObjects()) yield jsonLine(change)
-        else if (isAboutRoot(change))
+        else if (!('mask' in change))
           yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
         else
           for (const each of reportedAs(change)) {

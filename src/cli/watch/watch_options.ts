@@ -1,10 +1,4 @@
-import {
-  IN_ACCESS,
-  IN_ALL_EVENTS,
-  IN_CLOSE_NOWRITE,
-  IN_CLOSE_WRITE,
-  IN_OPEN,
-} from '../../inotify/constants.ts'
+import * as inotify from '../../inotify/constants.ts'
 import { formatMask } from '../../inotify/mask.ts'
 import { LONGEST_TIMER } from '../../interval.ts'
 import { relayAddress } from '../../relay/address.ts'
@@ -110,14 +104,7 @@ export const WATCH_OPTIONS = {
 /** Parses the arguments of `inotify-bridge watch`; throws a {@link UsageError} that names the wrong one. */
 export function readWatchArguments(args: readonly string[]) {
   const { values, words, before, behind } = parse(args, WATCH_OPTIONS)
-  const {
-    monitor = false,
-    quiet = [],
-    timeout = 0,
-    format = PLAIN,
-    fromfile: files = [],
-    raw = false,
-  } = values
+  const { monitor = false, quiet = [], timeout = 0, fromfile: files = [], raw = false } = values
   // Behind `--` is COMMAND, or where no path is before it, as in `watch -- "$directory"`, the paths.
   const isCommand = behind !== undefined && (before.length > 0 || files.length > 0)
   if (!isCommand && values.delay !== undefined) throw new UsageError('--delay needs -- COMMAND')
@@ -142,7 +129,7 @@ export function readWatchArguments(args: readonly string[]) {
     /** In seconds; 0: none. */
     timeout,
     /** Prints an event, without --json. */
-    format: rowFormat(format, values.timefmt, values['no-newline'] !== true),
+    format: rowFormat(values.format ?? PLAIN, values.timefmt, values['no-newline'] !== true),
     patterns: pick(values, 'exclude', 'excludei', 'include', 'includei'),
     options,
     /** The command that is begun anew upon changes, in place of their print. */
@@ -159,8 +146,9 @@ function commandOf(values: Values<typeof WATCH_OPTIONS>, [program = '', ...rest]
 }
 
 function maskOf({ event: names, raw }: Values<typeof WATCH_OPTIONS>): number {
-  const mask = names === undefined ? IN_ALL_EVENTS : maskOfNames(names)
+  const mask = names === undefined ? inotify.IN_ALL_EVENTS : maskOfNames(names)
   if (raw || names === undefined) return mask
+  const { IN_ACCESS, IN_CLOSE_NOWRITE, IN_CLOSE_WRITE, IN_OPEN } = inotify
   // `close` asks for both of its kinds.
   const read = IN_ACCESS | IN_OPEN | (mask & IN_CLOSE_WRITE ? 0 : IN_CLOSE_NOWRITE)
   if (mask & read) throw new UsageError(`${formatMask(mask & read)} changes nothing; --raw tells of it`)
