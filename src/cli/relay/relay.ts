@@ -20,13 +20,11 @@ import { reportProgress } from '../shared/progress.ts'
 /** Standard input and output are the one client. */
 const STDIO = '-'
 
-const addressOrStdio = passing((text, name) => text === STDIO || relayAddress(text, name))
-
 const OPTIONS = {
   listen: option(
     'ADDRESS',
     `unix:PATH; tcp:HOST:PORT, beyond loopback with a token; ${STDIO}: the one client has standard input and output, for ssh, docker exec and socat`,
-    addressOrStdio,
+    passing((text, name) => text === STDIO || relayAddress(text, name)),
   ),
   json: JSON_OPTION,
 } as const

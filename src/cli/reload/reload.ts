@@ -41,25 +41,20 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
     reloader.on('child', attend)
     status.follow(reloader)
     const ended = aborted(signal, signal)
+    try {
+      await Promise.race([reloader.ready, ended])
+    } catch {
+      // The reason is an 'error' as well, which is printed.
+      return 1
+    }
     if (once) {
       let code = 1
       reloader.on('reload', () => {
         code = 0
       })
       const inVain = new Promise((resolve) => reloader.once('error', resolve))
-      // The reason why the reloader cannot work is an 'error' as well, which is printed.
-      const tried = reloader.ready.then(
-        () => reloader.trigger(),
-        () => {},
-      )
-      await Promise.race([tried, inVain, ended])
+      await Promise.race([reloader.trigger(), inVain, ended])
       return code
-    }
-    try {
-      await Promise.race([reloader.ready, ended])
-    } catch {
-      // The reason is an 'error' as well, which is printed.
-      return 1
     }
     if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
     await ended
