@@ -45,11 +45,8 @@ export function unansweredPage({ path, hint, mount }: Unanswered): Page {
   const facts: Row[] = mount === undefined ? [] : [['mount', `${describe(mount)}, by the mount table`]]
   facts.push(['why', `${hint}.`])
   facts.push(['advice', 'See whether its server runs and can be reached, then ask again.'])
-  return {
-    verdict: `${path}: the mount at ${point} (${type}) does not answer.`,
-    level: 'bad',
-    groups: [facts],
-  }
+  const verdict = `${path}: the mount at ${point} (${type}) does not answer.`
+  return { verdict, level: 'bad', groups: [facts] }
 }
 
 const LOCAL = {
