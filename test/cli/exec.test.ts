@@ -68,7 +68,7 @@ describe.skipIf(!existsSync(MAIN))('needs dist', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     '%s is passed on that comes while the command is started',
     async (signal) => {
-      const script = `import { passSignals } from ${JSON.stringify(join(ROOT, 'out/cli/shared/pass_signals.js'))}
+      const script = `import { passSignals } from ${JSON.stringify(join(ROOT, 'out/cli/shared/run_program.js'))}
         process.on('${signal}', () => process.exit(1)) // As the command has it before.
         process.kill(process.pid, '${signal}')
         passSignals({ kill: () => process.exit(5) }, () => false)

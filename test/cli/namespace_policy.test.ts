@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { whyForbidden } from '../../src/cli/in_place/namespace_policy.ts'
-import { isForegroundStat } from '../../src/cli/shared/pass_signals.ts'
+import { isForegroundStat } from '../../src/cli/shared/run_program.ts'
 
 const USERNS = 'unshare(CLONE_NEWUSER|CLONE_NEWNS)'
 const SYSCTL = '/proc/sys'

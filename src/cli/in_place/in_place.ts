@@ -8,7 +8,7 @@ import { completed, startMirror } from '../mirror/start.ts'
 import { startService } from '../service/service.ts'
 import type { Ending } from '../shared/ending.ts'
 import { reportOnStderr } from '../shared/output.ts'
-import { passSignals } from '../shared/pass_signals.ts'
+import { passSignals } from '../shared/run_program.ts'
 import { enter } from './enter.ts'
 
 /**

@@ -43,9 +43,8 @@ export async function watchSupervised(
   const source = silent.length === places.length ? 'poll' : 'auto'
   const every = Math.min(Math.ceil(settings.interval), DAY)
   const words = wordsOf(process.execPath, node, { backend: source, interval: every, try: true, env })
-  return await standFor(() =>
-    new RunningProgram(supervisor, ['--as-child', ...words], { env, stdio: 'inherit' }).on('warning', warn),
-  )
+  const running = new RunningProgram(supervisor, ['--as-child', ...words], { env, stdio: 'inherit' })
+  return await standFor(running.on('warning', warn))
 }
 
 function isSilent(place: string): boolean {
