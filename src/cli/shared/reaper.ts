@@ -7,10 +7,8 @@ const linux = {
   // kernel gives orphans to the first thread. Empty if the kernel is built without it (CONFIG_PROC_CHILDREN).
   children(): number[] {
     try {
-      return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
-        .split(' ')
-        .filter(Boolean)
-        .map(Number)
+      const pids = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').match(/\d+/g)
+      return pids?.map(Number) ?? []
     } catch {
       return []
     }
@@ -22,9 +20,7 @@ const linux = {
   },
 }
 
-/**
- * The children that Node has started, until Node says that they have ended: libuv waits for them by their pids, and must find them.
- */
+/** The children that Node has started, until Node says that they have ended: libuv waits for them by their pids, and must find them. */
 export const ours = new Set<number>()
 
 /**
