@@ -66,6 +66,8 @@ async function receiving() {
 }
 
 describe('a file as the body', () => {
+  // In ms, longer than any test: events cause no look beside those that trigger() makes.
+  const delay = 60_000
   const HEADERS = { 'content-type': 'text/caddyfile' }
   test.each<[how: string, paths: (directory: string) => string[]]>([
     ['the path', (directory) => [join(directory, 'app')]],
@@ -78,7 +80,7 @@ describe('a file as the body', () => {
     await atomicWrite(directory, { app: 'one', other: '' })
     const { url, received } = await receiving()
     const http = { url, headers: HEADERS, body: join(directory, 'app') }
-    const { reloader, told } = await reloading({ paths: paths(directory), action: { http } })
+    const { reloader, told } = await reloading({ paths: paths(directory), action: { http }, delay })
     for (const content of ['two', large, '']) {
       await atomicWrite(directory, { app: content, other: '' })
       await reloader.trigger()
@@ -115,7 +117,7 @@ describe('a file as the body', () => {
     for (const name of ['app', 'other']) writeFileSync(join(directory, name), '')
     const { url, received } = await receiving()
     const http = { url, body: join(directory, 'app') }
-    const { reloader, told } = await reloading({ paths: [directory], action: { http } })
+    const { reloader, told } = await reloading({ paths: [directory], action: { http }, delay })
     rmSync(join(directory, 'app'))
     await reloader.trigger()
     expect(told.failures).toMatchObject([{ reason: expect.stringContaining('ENOENT') }])
