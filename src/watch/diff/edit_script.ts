@@ -1,7 +1,7 @@
-import { ByName } from '../pending/by_name.ts'
 import type { DirtySet } from '../pending/dirty_set.ts'
 import type { Entry } from '../scan/entry.ts'
 import { isSameEntry, kept } from '../tree/believed_entry.ts'
+import { ByName } from '../tree/by_name.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Located, TreeEditor } from '../tree/tree_editor.ts'
@@ -23,7 +23,7 @@ export class EditScript {
   /** The moves of directories, done or not. */
   readonly #moveOf = new Map<Directory, Move>()
   /** Moves whose entry is still to leave its place, by that place. */
-  readonly #leaving = new ByName<Move>()
+  readonly #leaving = new ByName<Directory, Move>()
   /** Moves that wait, by the move that each waits for. */
   readonly #waiting = new Map<Move, Move[]>()
   /** Directories that were reported as deleted, and are to be made again. */
@@ -41,7 +41,7 @@ export class EditScript {
     this.#gone = gone
     for (const move of moves) {
       if (move.entry instanceof Directory) this.#moveOf.set(move.entry, move)
-      if (move.from !== undefined) this.#leaving.set(move.from.directory, move.from.name, move)
+      if (move.from !== undefined) this.#leaving.put(move.from.directory, move.from.name, move)
     }
     for (let left = moves; left.length > 0; ) {
       this.#waiting.clear()
@@ -88,7 +88,7 @@ export class EditScript {
     const above = this.#moveAbove(move)
     if (above?.isDone === false) return above
     const occupant = this.#occupantOf(move)
-    return occupant && (this.#leaving.get(move.to, move.name) ?? this.#leavingWithin(occupant)[0])
+    return occupant && (this.#leaving.at(move.to, move.name) ?? this.#leavingWithin(occupant)[0])
   }
 
   /** Returns the move of the directory that an entry goes to, or of the nearest one above that moves. */
@@ -124,11 +124,11 @@ export class EditScript {
   /** Breaks a circle, in which each move waits for the next: by an exchange, or by a removal of what is in the way. Returns true if that was possible. */
   #break(circle: readonly Move[]): boolean {
     const isOfPlaces = circle.every(
-      ({ to, name }, i) => this.#leaving.get(to, name) === circle[(i + 1) % circle.length],
+      ({ to, name }, i) => this.#leaving.at(to, name) === circle[(i + 1) % circle.length],
     )
     if (isOfPlaces && this.#exchange(circle)) return true
     const blocked = circle.filter((move) => this.#moveAbove(move)?.isDone !== false)
-    const stuck = blocked.find(({ to, name }) => this.#leaving.get(to, name) === undefined) ?? blocked.at(-1)
+    const stuck = blocked.find(({ to, name }) => this.#leaving.at(to, name) === undefined) ?? blocked.at(-1)
     const entry = stuck && this.#occupantOf(stuck)
     if (stuck === undefined || entry === undefined) return false
     this.#remove({ directory: stuck.to, name: stuck.name, entry })
@@ -167,7 +167,7 @@ export class EditScript {
       if (base !== undefined) {
         mount.base = directory
         if (mount.isLinked) mount.link = base.link
-        to.mount.allow(to, name)
+        to.mount.refused.take(to, name)
         mount.join(to.mount)
       }
     }

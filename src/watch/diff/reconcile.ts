@@ -53,7 +53,8 @@ class Reconciliation {
     for (const found of this.#all) this.#cover(found)
     for (const { parent, name, error } of refusals) {
       const { match } = parent
-      if (match !== undefined && this.#diff.tree.isAttached(match)) match.mount.refuse(match, name, error)
+      if (match !== undefined && this.#diff.tree.isAttached(match))
+        match.mount.refused.put(match, name, error)
     }
     this.#alter()
     return this.#diff.editor.take()
@@ -102,8 +103,8 @@ class Reconciliation {
     for (const [name, end] of found.links ?? []) {
       pending.work.follow(match, name, since)
       if (end === 'unanswered') pending.failed.follow(match, name, since)
-      if (end instanceof Error) match.mount.refuse(match, name, end)
-      else match.mount.allow(match, name)
+      if (end instanceof Error) match.mount.refused.put(match, name, end)
+      else match.mount.refused.take(match, name)
     }
   }
 

@@ -91,8 +91,10 @@ export function coverageOf(
 
 /** Returns the mounts and links in a directory that are not gone into. */
 function refusedIn(parent: Directory, tree: Tree): Coverage['uncovered'] {
-  const refused = parent.mount.refused.get(parent) ?? []
-  return [...refused].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error }))
+  return [...parent.mount.refused.in(parent)].map(([name, error]) => ({
+    path: textOf(tree.pathOf(parent, name)),
+    error,
+  }))
 }
 
 /** Returns the coverage of a root in another root's tree: its directories are among those of the other. */

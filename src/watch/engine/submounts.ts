@@ -37,7 +37,7 @@ export class Submounts {
   #lookAt(parent: Directory, name: string): void {
     const { tree, pending, byPath } = this.#context
     const { work } = pending
-    parent.mount.allow(parent, name)
+    parent.mount.refused.take(parent, name)
     const entry = tree.entriesOf(parent).get(name)
     if (entry instanceof Directory) work.list(entry)
     // A file is mounted over the name, or is not any more. A file that is a root tells of itself.

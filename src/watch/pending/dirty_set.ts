@@ -1,5 +1,5 @@
+import { ByName } from '../tree/by_name.ts'
 import type { Directory } from '../tree/directory.ts'
-import { ByName } from './by_name.ts'
 
 /** Names in directories. */
 export type NamesOf = Map<Directory, Set<string>>
@@ -10,8 +10,8 @@ export type NamesOf = Map<Directory, Set<string>>
  */
 export class DirtySet {
   readonly #directories = new Map<Directory, number>()
-  readonly #names = new ByName<true>()
-  readonly #links = new ByName<number>()
+  readonly #names = new ByName<Directory, true>()
+  readonly #links = new ByName<Directory, number>()
 
   get isEmpty(): boolean {
     return this.size === 0
@@ -34,7 +34,7 @@ export class DirtySet {
 
   /** Adds a name to be looked at by itself, and reported then: a symlink, which may lead to a directory. */
   look(directory: Directory, name: string): void {
-    this.#names.set(directory, name, true)
+    this.#names.put(directory, name, true)
   }
 
   /**
@@ -43,8 +43,8 @@ export class DirtySet {
    * @param since ms since the epoch: changes of a file at its end from then on are to be reported
    */
   follow(directory: Directory, name: string, since: number): void {
-    const known = this.#links.get(directory, name) ?? Number.POSITIVE_INFINITY
-    this.#links.set(directory, name, Math.min(known, since))
+    const known = this.#links.at(directory, name) ?? Number.POSITIVE_INFINITY
+    this.#links.put(directory, name, Math.min(known, since))
   }
 
   /** Adds a directory that has moved out of `from`, if `from` is to be listed again with all that lies below it. */

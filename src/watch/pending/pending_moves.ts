@@ -1,8 +1,8 @@
 import type { Entry } from '../scan/entry.ts'
 import { isSameEntry } from '../tree/believed_entry.ts'
+import { ByName } from '../tree/by_name.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { ByName } from './by_name.ts'
 
 export interface Place {
   directory: Directory
@@ -32,7 +32,7 @@ export class PendingMoves {
   readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
-  readonly #byPlace = new ByName<PendingMove>()
+  readonly #byPlace = new ByName<Directory, PendingMove>()
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -48,9 +48,9 @@ export class PendingMoves {
 
   add(move: PendingMove): void {
     const { cookie, directory, name } = move
-    const before = this.#byPlace.get(directory, name)
+    const before = this.#byPlace.at(directory, name)
     if (before !== undefined) this.delete(before)
-    this.#byPlace.set(directory, name, move)
+    this.#byPlace.put(directory, name, move)
     const halves = this.#byCookie.get(cookie)
     if (halves === undefined) this.#byCookie.set(cookie, [move])
     else {
@@ -65,7 +65,7 @@ export class PendingMoves {
 
   /** Returns the move of the entry that is known at this name. */
   from(directory: Directory, name: string): PendingMove | undefined {
-    const move = this.#byPlace.get(directory, name)
+    const move = this.#byPlace.at(directory, name)
     return move !== undefined && this.counts(move) ? move : undefined
   }
 
@@ -82,13 +82,13 @@ export class PendingMoves {
   /** Returns true while the tree has the entry at the name that it left. */
   counts(move: PendingMove): boolean {
     const { directory, name, entry } = move
-    if (this.#byPlace.get(directory, name) !== move) return false
+    if (this.#byPlace.at(directory, name) !== move) return false
     return this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry)
   }
 
   delete(move: PendingMove): void {
     const { cookie, directory, name } = move
-    if (this.#byPlace.get(directory, name) === move) this.#byPlace.take(directory, name)
+    if (this.#byPlace.at(directory, name) === move) this.#byPlace.take(directory, name)
     const halves = this.#byCookie.get(cookie)?.filter((half) => half !== move) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)

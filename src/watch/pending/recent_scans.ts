@@ -1,13 +1,13 @@
 import type { Entry } from '../scan/entry.ts'
+import { ByName } from '../tree/by_name.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
-import { ByName } from './by_name.ts'
 
 /** Directories that were listed lately. An event of such a directory may be older than its listing, and about another entry of that name. */
 export class RecentScans {
   // By directory: the names that events were about since, with the inode number that the listing had shown there, if
   // that entry was reported as gone or another has taken its place; else 0. For all other names, the event that put
   // the entry there may still come.
-  readonly #listed = new Map<Directory | WatchedMount, ByName<number>>()
+  readonly #listed = new Map<Directory | WatchedMount, ByName<Directory, number>>()
   // The entries exchanged since the last listing: their reports went with them, and still hold if exchanged back.
   #exchanged = new WeakSet<Entry>()
 
@@ -45,13 +45,13 @@ export class RecentScans {
   /** Returns true if a listing has shown this name, and no event was about the name since. */
   hasShown(directory: Directory, name: string): boolean {
     const spoken = this.#spokenIn(directory)
-    return spoken !== undefined && spoken.get(directory, name) === undefined
+    return spoken !== undefined && spoken.at(directory, name) === undefined
   }
 
   /** Returns true if a listing had shown this file at a name, events that may be older were about the name since, and no exchange has put it back there. */
   hadShown(directory: Directory, name: string, entry: Entry): boolean {
     if (entry.ino === 0 || this.#exchanged.has(entry)) return false
-    return this.#spokenIn(directory)?.get(directory, name) === entry.ino
+    return this.#spokenIn(directory)?.at(directory, name) === entry.ino
   }
 
   /**
@@ -63,7 +63,7 @@ export class RecentScans {
     if (this.isEmpty) return
     const spoken = this.#spokenIn(directory)
     // Most events leave the shown entry where it is, or take it along.
-    if (!spoken?.get(directory, name)) spoken?.set(directory, name, shown?.ino ?? 0)
+    if (!spoken?.at(directory, name)) spoken?.put(directory, name, shown?.ino ?? 0)
   }
 
   /** Notes an entry that has changed places with another, by events that may be older than a listing. */
@@ -71,7 +71,7 @@ export class RecentScans {
     this.#exchanged.add(entry)
   }
 
-  #spokenIn(directory: Directory): ByName<number> | undefined {
+  #spokenIn(directory: Directory): ByName<Directory, number> | undefined {
     return this.#listed.get(directory) ?? this.#listed.get(directory.mount)
   }
 }

@@ -1,5 +1,5 @@
+import { ByName } from '../tree/by_name.ts'
 import type { Directory } from '../tree/directory.ts'
-import { ByName } from './by_name.ts'
 
 /** The names to be looked at in each directory; undefined: all that is in it. */
 export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
@@ -13,9 +13,9 @@ const WHOLE = ''
  */
 export class RecheckQueue {
   // By name, the turn of its last doubt or event. A turn begins with each look and each answer, which may add doubts.
-  readonly #names = new ByName<number>()
+  readonly #names = new ByName<Directory, number>()
   // True: a name that was written to where no entry is known. False: a name that may have the other one of two entries.
-  readonly #hints = new ByName<boolean>()
+  readonly #hints = new ByName<Directory, boolean>()
   // True: since there are names with hints, one was written to, or an exchange is known to be real.
   #isSwappedWritten = false
   #turn = 0
@@ -34,7 +34,7 @@ export class RecheckQueue {
   }
 
   add(directory: Directory, name: string): void {
-    this.#names.set(directory, name, this.#turn)
+    this.#names.put(directory, name, this.#turn)
   }
 
   /** Adds a whole directory. */
@@ -45,13 +45,13 @@ export class RecheckQueue {
   /** Adds a name that was written to, and at which no entry is known. */
   addWritten(directory: Directory, name: string): void {
     this.noteWritten(directory, name)
-    this.#hints.set(directory, name, true)
+    this.#hints.put(directory, name, true)
     this.add(directory, name)
   }
 
   /** Adds a name at which either of two entries may be: their exchange may have been reported as something else, such as a rename over a file and back. */
   addSwapped(directory: Directory, name: string): void {
-    if (!this.mayBeSwapped(directory, name)) this.#hints.set(directory, name, false)
+    if (!this.mayBeSwapped(directory, name)) this.#hints.put(directory, name, false)
     this.add(directory, name)
   }
 
@@ -65,19 +65,19 @@ export class RecheckQueue {
 
   /** Returns true if another entry than is known may be at a name, and no look has counted since. */
   mayBeSwapped(directory: Directory, name: string): boolean {
-    return this.#hints.get(directory, name) !== undefined
+    return this.#hints.at(directory, name) !== undefined
   }
 
   /** Returns true if a write to the entry that has this name may not have been reported. */
   mayBeWritten(directory: Directory, name: string): boolean {
-    const hint = this.#hints.get(directory, name)
+    const hint = this.#hints.at(directory, name)
     return hint === true || (hint === false && this.#isSwappedWritten)
   }
 
   /** Notes an event about a name: if the name is in doubt, no look before the event counts. */
   noteEvent(directory: Directory, name: string): void {
     const isAsked = this.#asked?.has(directory) && this.#asked.get(directory) === undefined
-    if (isAsked || this.#names.get(directory, name) !== undefined) this.add(directory, name)
+    if (isAsked || this.#names.at(directory, name) !== undefined) this.add(directory, name)
   }
 
   /** Drops everything, as all is looked at otherwise; a look under way is out of date. */
@@ -125,7 +125,7 @@ export class RecheckQueue {
     for (const [name, turn] of [...this.#names.in(directory)])
       if (turn < this.#begunAt) this.#names.take(directory, name)
     const settled = [...this.#hints.in(directory).keys()].filter(
-      (name) => this.#names.get(directory, name) === undefined,
+      (name) => this.#names.at(directory, name) === undefined,
     )
     const written = settled.filter((name) => this.mayBeWritten(directory, name))
     for (const name of settled) this.#hints.take(directory, name)

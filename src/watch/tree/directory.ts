@@ -1,6 +1,7 @@
 import type { Backend, Choice } from '../../mounts/filesystems.ts'
 import { alteration, type Entries, type Entry, mayBeSame, type Stat, UNKNOWN_OWNER } from '../scan/entry.ts'
 import { pack, unpackString } from '../scan/packed_entries.ts'
+import { ByName } from './by_name.ts'
 
 /**
  * A directory that is watched or polled, and what is believed of its entries.
@@ -167,8 +168,8 @@ export class WatchedMount {
   readonly closed = new Set<Directory>()
   /** The uncovered directories that are polled for want of a watch, each with a time in ms since the epoch: changes in it before then have been told. */
   readonly leftover = new Map<Directory, number>()
-  /** Mounts below that are not watched at all, and links that are not followed, each with the reason: by parent directory and name. */
-  readonly refused = new Map<Directory, Map<string, Error>>()
+  /** Mounts below that are not watched at all, and links that are not followed, each with the reason. Another entry may come to such a name. */
+  readonly refused = new ByName<Directory, Error>()
   /** The reason why all of it is polled, if the mount itself is not the reason. */
   limit: Error | undefined
 
@@ -227,21 +228,6 @@ export class WatchedMount {
   leave(): void {
     this.family.delete(this)
     this.family = new Set([this])
-  }
-
-  /** Notes that a mount below is not watched at all, or a link is not followed, and why. */
-  refuse(parent: Directory, name: string, error: Error): void {
-    const refused = this.refused.get(parent)
-    if (refused === undefined) this.refused.set(parent, new Map([[name, error]]))
-    else refused.set(name, error)
-  }
-
-  /** Takes {@link refuse} back: another entry may be there. Returns true if a refusal was noted. */
-  allow(parent: Directory, name: string): boolean {
-    const refused = this.refused.get(parent)
-    const wasRefused = refused?.delete(name) ?? false
-    if (refused?.size === 0) this.refused.delete(parent)
-    return wasRefused
   }
 
   /** Returns true if nothing contradicts that this entry is the symlink to its base. */

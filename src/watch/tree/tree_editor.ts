@@ -102,7 +102,7 @@ export class TreeEditor {
 
   /** Takes an entry out of its directory, and tells nothing. */
   takeOut({ directory, name, entry }: Located): void {
-    directory.mount.allow(directory, name)
+    directory.mount.refused.take(directory, name)
     if (entry instanceof Directory) this.#tree.detach(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
   }

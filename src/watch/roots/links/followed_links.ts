@@ -245,7 +245,7 @@ export class FollowedLinks {
     const believed = believedAt(this.#context.tree, link)
     if (believed === undefined) return
     link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
-    if (!link.isLinkToDirectory) parent.mount.allow(parent, name)
+    if (!link.isLinkToDirectory) parent.mount.refused.take(parent, name)
     const isAsBelieved = this.#isAsBelieved(link)
     // A finding that is the same as before asks for no other look: the link may lead back to a directory above, or to one that cannot be read. Its events ask for the next look.
     const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind

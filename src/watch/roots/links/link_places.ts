@@ -1,11 +1,11 @@
-import { ByName } from '../../pending/by_name.ts'
+import { ByName } from '../../tree/by_name.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { MovedLink } from '../../tree/tree.ts'
 import { FollowedLink } from './followed_link.ts'
 
 /** Followed links by directory and name. */
 export class LinkPlaces implements Iterable<FollowedLink> {
-  readonly #links = new ByName<FollowedLink>()
+  readonly #links = new ByName<Directory, FollowedLink>()
 
   /** The number of directories with links. */
   get directories(): number {
@@ -18,11 +18,11 @@ export class LinkPlaces implements Iterable<FollowedLink> {
 
   /** Returns the link at a name: a new one, if there was none. */
   at(parent: Directory, name: string): FollowedLink {
-    return this.#links.get(parent, name) ?? this.put(new FollowedLink(parent, name))
+    return this.#links.at(parent, name) ?? this.put(new FollowedLink(parent, name))
   }
 
   has(link: FollowedLink): boolean {
-    return this.#links.get(link.parent, link.name) === link
+    return this.#links.at(link.parent, link.name) === link
   }
 
   /** Returns false if the link was not there. */
@@ -53,7 +53,7 @@ export class LinkPlaces implements Iterable<FollowedLink> {
   }
 
   put<Link extends FollowedLink>(link: Link): Link {
-    this.#links.set(link.parent, link.name, link)
+    this.#links.put(link.parent, link.name, link)
     return link
   }
 }
