@@ -185,7 +185,7 @@ export class Engine implements InotifyListener {
 
   /** Does what every command may leave to be done: removes unused watches, looks at doubtful entries, arms the polls. */
   async #afterEach(): Promise<void> {
-    const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
+    const { pending, coveredRoots, forest, rootMonitor, links, tree, inotify, polls, settle } = this.#rooms
     const isQuiet = this.#isQuiet
     this.#isQuiet = false
     if (isQuiet) return tree.trim()
@@ -199,7 +199,7 @@ export class Engine implements InotifyListener {
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     tree.trim()
     if (this.#closed) return
-    watches.releaseUnused()
+    inotify.retire(tree.takeRetired())
     polls.arm()
     settle.arm()
   }

@@ -21,7 +21,6 @@ export class FirstLook {
   readonly #context: EngineContext
   /** The state of each path that was looked at. */
   readonly seen = new Map<string, SeenThen>()
-  #release = () => {}
 
   constructor(context: EngineContext) {
     this.#context = context
@@ -34,13 +33,12 @@ export class FirstLook {
    * @returns the first error of the directories that cannot be opened, read or watched
    */
   look(paths: readonly string[], ms: number): unknown {
-    const { system, settings, inotify, watches } = this.#context
+    const { system, settings, inotify } = this.#context
     // With `since`, differences from what was saved are told anyway.
     if (settings.backend === 'poll' || settings.since !== undefined) return undefined
     const patience = new Patience(system.clock, ms)
     const see = system.lookNow()
-    this.#release = inotify.hold()
-    watches.hold()
+    inotify.hold()
     let failure: unknown
     let directories = 0
     for (const path of new Set(paths)) {
@@ -72,26 +70,25 @@ export class FirstLook {
 
   /** Ends the first look: all is attached, or will not be. Findings left over are out of date, and events are told from now on. */
   async end(): Promise<void> {
-    const { rescan, watches } = this.#context
+    const { rescan, inotify } = this.#context
     this.seen.clear()
     try {
       await rescan.forgetAhead()
     } finally {
-      watches.letGo()
-      // Released whatever happens: else no event would ever be told.
-      this.#release()
+      // Whatever happens: else no event would ever be told.
+      inotify.release()
     }
   }
 
   /** Watches a file from now on: its stat could not tell that it was written within a tick of the clock. undefined: it has no watch. */
   #watchFile(path: string, kind: Kind): SeenBefore | undefined {
-    const { inotify, settings, watches } = this.#context
+    const { inotify, settings } = this.#context
     try {
       inotify.open()
       const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
       if (typeof wd !== 'number') return undefined
       // Removed at the end, unless a root has this watch by then.
-      watches.retire([wd])
+      inotify.retire([wd])
       return { kind, wd }
     } catch {
       // No instance is left. The attacher says so, or has the file polled.

@@ -92,7 +92,7 @@ export class OverflowRecovery {
 
   /** Compares the tree's watches with the kernel's. An overflow may have swallowed that watches are gone (IN_IGNORED), or left some that nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, pending, watches, inotify, rootMonitor } = this.#context
+    const { tree, pending, inotify, rootMonitor } = this.#context
     const wds = await inotify.kernelWatches()
     if (wds === undefined) return
     const unwatched = new Set(tree.watchedBut(wds))
@@ -102,7 +102,7 @@ export class OverflowRecovery {
       if (isLinkBase(directory)) directory.ino = 0
       if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }
-    watches.retire(wds)
+    inotify.retire(wds)
     // A root lies in nothing that tells of it either, and nobody would get the events of its watch. A look would not
     // do: another directory at its path may have been given its inode number.
     for (const root of this.#context.forest.standing().filter(isWatched))

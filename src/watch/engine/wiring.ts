@@ -6,7 +6,6 @@ import { EventHandler } from '../events/event_handler.ts'
 import { FollowUp } from '../events/follow_up.ts'
 import { type InotifyListener, InotifySource } from '../events/inotify_source.ts'
 import { Translator } from '../events/translator.ts'
-import { WatchRelease } from '../events/watch_release.ts'
 import { Pending } from '../pending/pending.ts'
 import type { PollContext } from '../poll/context.ts'
 import { PollBudget } from '../poll/poll_budget.ts'
@@ -94,11 +93,7 @@ export function wire({
   const followUp = new FollowUp(inEvents, translator)
   const events = new EventHandler(inEvents, translator)
 
-  const watched: PathsContext = {
-    ...inEvents,
-    watches: new WatchRelease(tree, inotify),
-    pathWatches,
-  }
+  const watched: PathsContext = { ...inEvents, pathWatches }
   const inRoots: RootsContext = {
     ...watched,
     translator,

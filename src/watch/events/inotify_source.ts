@@ -33,7 +33,9 @@ export class InotifySource {
   #closed = false
   // undefined: events are not held back.
   #held: Promise<void> | undefined
-  #release = () => {}
+  #tellHeld = () => {}
+  // The watches to be removed when nothing is held back any more, unless they are needed then.
+  #retired: Set<number> | undefined
   // The waiting callers by mark, in the order in which they came. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
   // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could
@@ -69,15 +71,26 @@ export class InotifySource {
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
   }
 
-  /** Holds all events back until the returned function is called: their directories are not known yet. They are read meanwhile, as far as there is room. */
-  hold(): () => void {
+  /**
+   * Holds all events back until {@link release}: their directories are not known yet. They are read meanwhile, as far as there is room. Nor is a watch removed: the
+   * first look adds watches that nobody owns until the roots are attached.
+   */
+  hold(): void {
+    this.#retired ??= new Set()
     this.#held = new Promise((resolve) => {
-      this.#release = () => {
+      this.#tellHeld = () => {
         this.#held = undefined
         resolve()
       }
     })
-    return this.#release
+  }
+
+  /** Tells what was held back, and removes the watches that nothing needs. */
+  release(): void {
+    const retired = this.#retired ?? []
+    this.#retired = undefined
+    this.retire(retired)
+    this.#tellHeld()
   }
 
   /** True: a watch may have been added of which {@link has} does not know yet. */
@@ -90,8 +103,16 @@ export class InotifySource {
     return this.#barriers.has(wd) || this.#owner.has(wd)
   }
 
+  /** Removes the watches among these that nothing needs. An inode has one watch, whatever it is needed for. */
+  retire(wds: Iterable<number>): void {
+    for (const wd of wds) {
+      if (this.#retired !== undefined) this.#retired.add(wd)
+      else if (!this.has(wd)) this.#remove(wd)
+    }
+  }
+
   /** Removes a watch that may be gone already. */
-  retire(wd: number): void {
+  #remove(wd: number): void {
     try {
       this.instance?.remove(wd)
     } catch {
@@ -112,7 +133,7 @@ export class InotifySource {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#release()
+    this.#tellHeld()
     const freed = this.instance?.close()
     for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump

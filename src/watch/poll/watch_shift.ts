@@ -23,7 +23,7 @@ export class WatchShift {
    * @param toldUntil ms since the epoch: the events of what was written before have been taken in
    */
   give(changed: Iterable<Directory>, toldUntil: number): void {
-    const { watchLimit, forest, system, pending, watches } = this.#context
+    const { watchLimit, forest, system, pending, inotify } = this.#context
     // After lost events, directories that seem quiet need not be.
     if (forest.standing().some(({ isOverflown }) => isOverflown)) return
     const wanting = [...changed].filter((each) => each.mount.leftover.has(each)).slice(0, MOST)
@@ -36,7 +36,7 @@ export class WatchShift {
       const given = quiet.map(({ wd }) => wd)
       for (const each of quiet) this.#take(each, toldUntil)
       // Before others are added: the kernel has no more than the limit at any time.
-      watches.retire(given)
+      inotify.retire(given)
     }
     for (const each of wanting.slice(0, quiet.length)) pending.work.list(each)
   }

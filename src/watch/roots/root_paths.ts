@@ -2,7 +2,6 @@ import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { EventsContext } from '../events/context.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import { ITSELF, type PathWatches, type WatchedName } from './path_watches.ts'
 import type { Root } from './root.ts'
 import {
@@ -19,7 +18,6 @@ import {
 
 /** The objects by which the hops of a path are watched. */
 export interface PathsContext extends EventsContext {
-  readonly watches: WatchRelease
   readonly pathWatches: PathWatches
 }
 
@@ -101,11 +99,11 @@ export class RootPaths {
   }
 
   #enter(root: Root, way: Way | undefined, watched: readonly WatchedName[], own: number): void {
-    const { watches, pathWatches } = this.#context
+    const { inotify, pathWatches } = this.#context
     const before = root.watched
     root.way = way
     root.watched = own > 0 ? [...watched, { wd: own, name: ITSELF }] : watched
-    watches.retire(pathWatches.replace(root, before, root.watched))
+    inotify.retire(pathWatches.replace(root, before, root.watched))
   }
 }
 

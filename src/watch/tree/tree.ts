@@ -100,6 +100,13 @@ export class Tree {
     return [...this.#byWd.keys(), ...lazy].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
   }
 
+  /** Takes {@link retired} out. Not before it is known that no dropped directory is found elsewhere. */
+  takeRetired(): number[] {
+    const retired = [...this.retired]
+    this.retired.clear()
+    return retired
+  }
+
   setWatch(directory: Directory, wd: number): void {
     this.retired.delete(wd)
     if (directory.wd === wd) return

@@ -56,9 +56,8 @@ function overflown(failures: Error[], parts: Stubs = {}) {
       recoverFiles: async () => {},
       reattach: async () => {},
     },
-    inotify: { kernelWatches: async () => undefined },
+    inotify: { kernelWatches: async () => undefined, retire: () => {} },
     forest: { standing: () => [root] },
-    watches: { retire: () => {} },
     reporter: { report: (changes: Change[]) => told.push(...changes) },
     shortage: new Shortage({ trouble: (error) => troubles.push(error) }),
     ...parts,
@@ -233,7 +232,10 @@ test('a root whose watch has gone since is lost afterwards', async () => {
     reattach: async () => void reattached.push(types()),
   }
   const kernelWatches = async () => new Set<number>()
-  const { overflowRecovery, types } = overflown([], { rootMonitor, inotify: { kernelWatches } })
+  const { overflowRecovery, types } = overflown([], {
+    rootMonitor,
+    inotify: { kernelWatches, retire: () => {} },
+  })
   await done(overflowRecovery.recover())
   expect(reattached).toEqual([['overflow', 'recovered']])
 })

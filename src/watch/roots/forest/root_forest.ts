@@ -225,12 +225,12 @@ export class RootForest {
   }
 
   #enter(root: Root, coverer: Root): void {
-    const { paths, watches } = this.#context
+    const { paths, inotify, tree } = this.#context
     root.coverer = coverer
     root.mount = undefined
     root.isAwaited = false
     paths.leave(root)
-    watches.releaseUnused()
+    inotify.retire(tree.takeRetired())
     this.#outdate()
   }
 

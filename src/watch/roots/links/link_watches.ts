@@ -49,8 +49,8 @@ export class LinkWatches {
   }
 
   #watch(links: readonly FollowedLink[], ways: readonly Way[], since: number): void {
-    const { tree, pending, watches } = this.#context
-    const inotify = this.#context.inotify.instance
+    const { tree, pending, inotify: source } = this.#context
+    const inotify = source.instance
     const cache = inotify && new PathWatchCache(inotify)
     const fresh = new Set<LinkHops>()
     const left: number[] = []
@@ -78,7 +78,7 @@ export class LinkWatches {
       if (!isSettled) pending.work.follow(parent, name, since)
     }
     // Not sooner: those that one link has left may have been found again for another.
-    watches.retire(left)
+    source.retire(left)
   }
 
   /** Returns true if the link leads over other hops than before. Adds to `left` the watches that may be nobody's any more. */
