@@ -1,24 +1,18 @@
 import { basename, dirname } from 'node:path'
-import type { TaskQueue } from '../../task_queue.ts'
 import type { Entry, Kind } from '../report/change.ts'
 import type { Root } from '../roots/root.ts'
 import { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { EngineContext } from './context.ts'
 
 /** The entry at a path: a directory whose entries are known, or another entry. */
 type Found = Directory | { kind: Kind }
 
 /** The entries at the roots and below them, as they have been told. It reads the trees, and changes nothing. */
 export class Believed {
-  readonly #tree: Tree
-  readonly #byPath: ReadonlyMap<string, Root>
-  readonly #queue: TaskQueue
+  readonly #context: EngineContext
 
-  /** @param queue the tree is trimmed after each of its tasks */
-  constructor(tree: Tree, byPath: ReadonlyMap<string, Root>, queue: TaskQueue) {
-    this.#tree = tree
-    this.#byPath = byPath
-    this.#queue = queue
+  constructor(context: EngineContext) {
+    this.#context = context
   }
 
   /**
@@ -27,9 +21,10 @@ export class Believed {
    * @param path a key, as all paths here: see name_key.ts
    */
   has(path: string): boolean {
+    const { queue, tree } = this.#context
     const found = this.#find(path)
     // While nothing happens there is no task after which directories are packed again.
-    if (!this.#queue.isBusy) this.#tree.trim()
+    if (!queue.isBusy) tree.trim()
     return found !== undefined
   }
 
@@ -43,7 +38,7 @@ export class Believed {
 
   /** Yields all entries, each path once; parents first, in whatever order the roots were given. */
   *all(): Generator<Entry> {
-    for (const root of [...this.#byPath.values()].sort((a, b) => a.path.length - b.path.length)) {
+    for (const root of [...this.#context.byPath.values()].sort((a, b) => a.path.length - b.path.length)) {
       const own = ownOf(root)
       if (own === undefined) continue
       // A root may lie within another root's tree, and not be an entry of that: behind a symlink, or as a file.
@@ -54,13 +49,13 @@ export class Believed {
 
   /** Yields the entries below a root as they were when it was lost; parents first. */
   *belowLost(path: string): Generator<Entry> {
-    const root = this.#byPath.get(path)
+    const root = this.#context.byPath.get(path)
     if (root?.isPresent === false && root.top !== undefined) yield* this.#below(root.top, true)
   }
 
   /** Returns the entry at a path, from the tree that tells of it. */
   #find(path: string): Found | undefined {
-    const root = this.#byPath.get(path)
+    const root = this.#context.byPath.get(path)
     return (root && ownOf(root)) ?? this.#findBelow(path)
   }
 
@@ -70,10 +65,10 @@ export class Believed {
     for (let each = path; each !== '/'; ) {
       names.unshift(basename(each))
       each = dirname(each)
-      const root = this.#byPath.get(each)
+      const root = this.#context.byPath.get(each)
       const top = root && ownOf(root)
-      const parent = top instanceof Directory ? this.#tree.find(top, names.slice(0, -1)) : undefined
-      const found = parent && this.#tree.entriesOf(parent).get(basename(path))
+      const parent = top instanceof Directory ? this.#context.tree.find(top, names.slice(0, -1)) : undefined
+      const found = parent && this.#context.tree.entriesOf(parent).get(basename(path))
       if (found !== undefined) return found
     }
     return undefined
@@ -83,10 +78,10 @@ export class Believed {
   *#below(top: Directory, isLost = false): Generator<Entry> {
     const pending = [top]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      if (!isLost && !this.#tree.isPresent(next)) continue
+      if (!isLost && !this.#context.tree.isPresent(next)) continue
       for (const [name, entry] of [...next.peek()]) {
         if (entry instanceof Directory) pending.push(entry)
-        yield { path: this.#tree.pathOf(next, name), kind: entry.kind }
+        yield { path: this.#context.tree.pathOf(next, name), kind: entry.kind }
       }
     }
   }

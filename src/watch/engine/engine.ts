@@ -5,7 +5,6 @@ import type { Settings } from '../options.ts'
 import type { Coverage } from '../report/coverage.ts'
 import type { WatchListener } from '../report/reporter.ts'
 import { closedError } from '../report/watch_error.ts'
-import type { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Believed } from './believed.ts'
 import { coverageOf, uncoveredLinks } from './coverage.ts'
@@ -18,13 +17,9 @@ const MOST_ROUNDS = 8
 
 /** The watched paths, and all that happens to them. Tasks that change the beliefs run one at a time. */
 export class Engine implements InotifyListener {
-  readonly #roots = new Map<string, Root>()
-  /** The paths that the caller has named, in the caller's order. */
-  readonly #asked = new Set<string>()
   /** The roots, for the caller that adds and removes them. */
   readonly rootSet: RootSet
   readonly #queue = new TaskQueue(() => this.#afterEach())
-  readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
   #closed = false
   // True: the task at hand leaves nothing to be done, as most events.
@@ -33,18 +28,15 @@ export class Engine implements InotifyListener {
   #reviewed = -1
 
   constructor(settings: Settings, system: WatchSystem, listener: WatchListener) {
-    this.#mountWatch = system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant))
     this.#rooms = wire({
       settings,
       system,
-      byPath: this.#roots,
-      isRoot: (path) => this.#asked.has(path),
       queue: this.#queue,
-      mountWatch: this.#mountWatch,
+      mountWatch: system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant)),
       listener,
       inotifyListener: this,
     })
-    this.rootSet = new RootSet(this.#rooms, this.#roots, this.#asked)
+    this.rootSet = new RootSet(this.#rooms)
   }
 
   /** Replaces the ignores. Everything is looked through: entries hidden by now are told to be gone, and those shown are told as new. */
@@ -91,11 +83,11 @@ export class Engine implements InotifyListener {
   }
 
   coverage(): Coverage[] {
-    const { tree, links, relayed } = this.#rooms
+    const { tree, links, relayed, asked, byPath } = this.#rooms
     const uncovered = uncoveredLinks(links.refused(), tree)
     const { beginning } = this.rootSet
-    return [...this.#asked].flatMap((path) => {
-      const root = beginning?.path === path ? beginning : this.#roots.get(path)
+    return [...asked].flatMap((path) => {
+      const root = beginning?.path === path ? beginning : byPath.get(path)
       if (root === undefined) return []
       root.dropMounts(tree)
       const isThere = root.isPresent || root === beginning
@@ -105,7 +97,7 @@ export class Engine implements InotifyListener {
 
   /** The paths of the roots, also of those that are missing. */
   get roots(): Iterable<string> {
-    return this.#roots.keys()
+    return this.#rooms.byPath.keys()
   }
 
   /** The entries that are believed to be there. */
@@ -122,13 +114,14 @@ export class Engine implements InotifyListener {
   async close(): Promise<void> {
     const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify, relayed } =
       this.#rooms
+    const { makers, mountWatch } = this.#rooms
     this.#closed = true
-    this.#rooms.makers?.close()
+    makers?.close()
     relayed.close()
     this.rootSet.close()
     reporter.stop()
     overflowRecovery.stop()
-    this.#mountWatch.close()
+    mountWatch.close()
     forest.close()
     files.close()
     const walks = [rescan.close(), poller.close()]

@@ -3,7 +3,6 @@ import { RELAYED_MS, type RelayClient, type RelayListener } from '../../relay/re
 import type { NamesOf } from '../pending/dirty_set.ts'
 import { Directory } from '../tree/directory.ts'
 import type { EngineContext } from './context.ts'
-import type { RepeatingTask } from './repeating_task.ts'
 
 /** The most ms between polls until one has looked at everything behind a gap. */
 const BEHIND_MS = 1000
@@ -17,7 +16,6 @@ const NAME_BYTES = 255
  */
 export class Relayed implements RelayListener {
   readonly #context: EngineContext
-  readonly #polls: RepeatingTask
   readonly #relay: Pick<RelayClient, 'sync' | 'close'> | undefined
   /** True: the relay is there, and tells of all changes after the last gap. Polls are then made here, and not by the walker's thread alone. */
   isConnected = false
@@ -25,11 +23,10 @@ export class Relayed implements RelayListener {
   #isCaughtUp = false
   #gaps = 0
   // Whatever a relay says how often: a poll under way, and one behind it.
-  readonly #catchUp = new CoalescedTask(() => this.#polls.now())
+  readonly #catchUp = new CoalescedTask(() => this.#context.polls.now())
 
-  constructor(context: EngineContext, polls: RepeatingTask) {
+  constructor(context: EngineContext) {
     this.#context = context
-    this.#polls = polls
     this.#relay = context.settings.relay && context.system.openRelay(context.settings.relay, this)
   }
 
@@ -70,7 +67,7 @@ export class Relayed implements RelayListener {
       if (!isPolled || gaps !== this.#gaps || !this.isConnected || this.#isCaughtUp) return
       this.#isCaughtUp = true
       // The next poll was due soon.
-      this.#polls.rearm()
+      this.#context.polls.rearm()
     }
   }
 
@@ -110,7 +107,7 @@ export class Relayed implements RelayListener {
     this.#isCaughtUp = false
     this.#gaps++
     // The time of the next poll was another one.
-    this.#polls.rearm()
+    this.#context.polls.rearm()
     this.#catchUp.run().catch((error) => this.#context.reporter.trouble(error))
   }
 

@@ -10,19 +10,15 @@ import { FirstLook } from './first_look.ts'
 export class RootSet {
   readonly #context: EngineContext
   readonly #firstLook: FirstLook
-  readonly #roots: Map<string, Root>
-  readonly #asked: Set<string>
   /** The root whose first listing is under way: coverage() tells how far that has come. */
   beginning: Root | undefined
   // The roots that are still to be added, as their servers have not answered.
-  readonly #waits = new Set<{ readonly path: string; isRemoved: boolean }>()
+  readonly #waits = new Set<{ readonly path: string }>()
   #closed = false
 
-  constructor(context: EngineContext, roots: Map<string, Root>, asked: Set<string>) {
+  constructor(context: EngineContext) {
     this.#context = context
     this.#firstLook = new FirstLook(context)
-    this.#roots = roots
-    this.#asked = asked
   }
 
   /** Ends the adding of roots. */
@@ -39,7 +35,7 @@ export class RootSet {
     this.#assertOpen()
     // Opened before the first look, so that later mounts are told; if it fails now, the attacher tries again.
     void this.#context.mountWatch.open().catch(() => {})
-    for (const path of paths) this.#asked.add(path)
+    for (const path of paths) this.#context.asked.add(path)
     return this.#firstLook.look(paths, ms)
   }
 
@@ -51,11 +47,11 @@ export class RootSet {
     const { system, files } = this.#context
     const served = system.served([path])
     if (served.length > 0) {
-      const wait = { path, isRemoved: false }
+      const wait = { path }
       this.#waits.add(wait)
       await files.answered(served)
-      this.#waits.delete(wait)
-      if (wait.isRemoved) return
+      // Removed meanwhile.
+      if (!this.#waits.delete(wait)) return
     }
     await this.#add(path)
   }
@@ -64,8 +60,8 @@ export class RootSet {
     return this.#context.queue.run(async () => {
       const { settings, forest, since } = this.#context
       this.#assertOpen()
-      if (this.#roots.has(path)) return
-      this.#asked.add(path)
+      if (this.#context.byPath.has(path)) return
+      this.#context.asked.add(path)
       const root = new Root(path)
       forest.forsakeLost(root)
       const initial = settings.initial || since?.isOpen === true
@@ -74,14 +70,14 @@ export class RootSet {
       try {
         await this.#attach(root, initial && !isTold)
       } catch (error) {
-        this.#asked.delete(path)
+        this.#context.asked.delete(path)
         this.#forget(root)
         throw asWatchError(error, path)
       } finally {
         this.beginning = undefined
       }
       this.#assertOpen()
-      this.#roots.set(path, root)
+      this.#context.byPath.set(path, root)
       forest.admit(root, isTold, initial)
       this.#lookDeeper(root)
     })
@@ -93,7 +89,7 @@ export class RootSet {
   async addAll(paths: readonly string[]): Promise<void> {
     const { system, queue, files, fileAttacher, since } = this.#context
     this.#assertOpen()
-    for (const path of paths) this.#asked.add(path)
+    for (const path of paths) this.#context.asked.add(path)
     try {
       const together = fileAttacher.filesAmong(paths)
       const others = paths.filter((path) => !together.has(path))
@@ -103,7 +99,7 @@ export class RootSet {
       if (since !== undefined) await this.#openSince(since, paths)
       for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.#add(path)
       if (together.size > 0) await queue.run(() => this.#addFiles(together))
-      for (const path of together.keys()) if (!this.#roots.has(path)) await this.#add(path)
+      for (const path of together.keys()) if (!this.#context.byPath.has(path)) await this.#add(path)
     } finally {
       since?.close()
       await this.#endFirstLook()
@@ -120,16 +116,16 @@ export class RootSet {
   }
 
   remove(path: string): Promise<void> {
-    for (const wait of this.#waits) if (wait.path === path) wait.isRemoved = true
+    for (const wait of this.#waits) if (wait.path === path) this.#waits.delete(wait)
     return this.#context.queue.run(async () => {
       const { reporter, translator, forest, coveredRoots, attacher } = this.#context
-      const root = this.#roots.get(path)
+      const root = this.#context.byPath.get(path)
       if (root === undefined) return
       reporter.report(translator.giveUp())
       reporter.flush(path)
       coveredRoots.review()
-      this.#roots.delete(path)
-      this.#asked.delete(path)
+      this.#context.byPath.delete(path)
+      this.#context.asked.delete(path)
       this.#lookDeeper(root)
       for (const each of forest.dismiss(root)) await attacher.stand(each)
       this.#forget(root)
@@ -142,7 +138,7 @@ export class RootSet {
     await queue.run(() => this.#firstLook.end())
     if (directories.length === 0 || this.#closed) return
     // The hops are watched by now, and were not at the first look. The events of the hops come first.
-    const roots = () => directories.flatMap((path) => this.#roots.get(path) ?? [])
+    const roots = () => directories.flatMap((path) => this.#context.byPath.get(path) ?? [])
     const check = inotify.barrier().then(() => queue.run(() => rootMonitor.checkIdentity(roots())))
     check.catch((error) => {
       if (!this.#closed) reporter.trouble(error)
@@ -199,13 +195,13 @@ export class RootSet {
     this.#assertOpen()
     // Comes before the first look, so that later mounts are reported.
     await attacher.watchMounts()
-    const fresh = [...files.keys()].filter((path) => !this.#roots.has(path) && this.#mayBeFile(path))
+    const fresh = [...files.keys()].filter((path) => !this.#context.byPath.has(path) && this.#mayBeFile(path))
     const before = (path: string) => {
       const at = initial ? undefined : this.#firstLook.seen.get(path)
       return typeof at === 'object' ? at : undefined
     }
     for (const root of await fileAttacher.attachTogether(fresh, files, before)) {
-      this.#roots.set(root.path, root)
+      this.#context.byPath.set(root.path, root)
       forest.admit(root, initial, initial)
     }
     this.#assertOpen()

@@ -20,16 +20,14 @@ const REST = 10
  */
 export class Settle {
   readonly #context: EngineContext
-  readonly #polls: RepeatingTask
   readonly #relayed: Relayed
   readonly #settling: RepeatingTask
   readonly #retries: RepeatingTask
   #tookMs = 0
   readonly #syncing = new CoalescedTask(() => this.#sync())
 
-  constructor(context: EngineContext, polls: RepeatingTask, relayed: Relayed) {
+  constructor(context: EngineContext, relayed: Relayed) {
     this.#context = context
-    this.#polls = polls
     this.#relayed = relayed
     const { system, reporter, pending } = context
     const { clock } = system
@@ -76,7 +74,7 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { system, inotify, mountWatch, pending, queue, rootMonitor } = this.#context
+    const { system, inotify, mountWatch, pending, polls, queue, rootMonitor } = this.#context
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
@@ -85,7 +83,7 @@ export class Settle {
     // Before its next try, nobody else tells what works again by now: a look that was under way may have failed, too.
     await this.#retries.now()
     await this.#lookUntilSettled()
-    if (!(await this.#relayed.sync())) await this.#polls.now()
+    if (!(await this.#relayed.sync())) await polls.now()
     // The look at a hint, or a poll, may have come while a directory was elsewhere.
     await this.#lookUntilSettled()
     // News of the mount table that came meanwhile are looked at before what comes next.

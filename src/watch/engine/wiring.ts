@@ -28,12 +28,14 @@ import { RootForest } from '../roots/forest/root_forest.ts'
 import { SavedRoots } from '../roots/forest/saved_roots.ts'
 import { FollowedLinks } from '../roots/links/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
+import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { type PathsContext, RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
 import type { SavedContext } from '../saved/context.ts'
 import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
+import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { WatchLimit } from '../tree/watch_limit.ts'
@@ -46,10 +48,8 @@ import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 
 /** The parts that an engine brings along, from which the others are made. */
-export interface Given
-  extends Pick<EngineContext, 'settings' | 'system' | 'byPath' | 'queue' | 'mountWatch'> {
-  /** Returns true if a path is a root's, or a root's that is still to be added. */
-  isRoot(path: string): boolean
+export interface Given extends Pick<EngineContext, 'settings' | 'system' | 'queue'> {
+  mountWatch: ReturnType<WatchSystem['watchMounts']>
   listener: WatchListener
   inotifyListener: InotifyListener
 }
@@ -57,17 +57,10 @@ export interface Given
 export type Wired = ReturnType<typeof wire>
 
 /** Puts the rooms together, from the bottom up: each is given those below it, and knows no other. */
-export function wire({
-  settings,
-  system,
-  byPath,
-  isRoot,
-  queue,
-  mountWatch,
-  listener,
-  inotifyListener,
-}: Given) {
-  const rules = rulesOf(settings, isRoot)
+export function wire({ settings, system, queue, mountWatch, listener, inotifyListener }: Given) {
+  const byPath = new Map<string, Root>()
+  const asked = new Set<string>()
+  const rules = rulesOf(settings, (path) => asked.has(path))
   const makers = settings.by ? new Makers(system, (error) => reporter.trouble(error)) : undefined
   const sourceChoice = new SourceChoice(system, settings, makers)
   const expansions = settings.expand ? new Expansions() : undefined
@@ -146,23 +139,26 @@ export function wire({
 
   const engine: EngineContext = {
     ...inPoll,
+    byPath,
+    asked,
+    polls,
     pollScope,
     attacher,
     fileAttacher,
     coveredRoots: new CoveredRoots(inForest),
     savedRoots,
   }
-  const relayed = new Relayed(engine, polls)
+  const relayed = new Relayed(engine)
   return {
     ...engine,
     rules,
+    mountWatch,
     submounts: new Submounts(inForest, links),
     overflowRecovery: new OverflowRecovery(engine),
     relayed,
-    settle: new Settle(engine, polls, relayed),
-    believed: new Believed(tree, byPath, queue),
+    settle: new Settle(engine, relayed),
+    believed: new Believed(engine),
     poller,
-    polls,
   }
 }
 
