@@ -20,7 +20,6 @@ import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
 import type { TranslatorContext } from './context.ts'
-import { otherCase } from './other_case.ts'
 import { type DueEvent, Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
@@ -254,4 +253,12 @@ export class Translator {
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }
   }
+}
+
+/** Returns the entry that has an event's name in another case, for a name that no entry has. */
+function otherCase(entries: ReadonlyMap<string, unknown>, name: string): string | undefined {
+  const lower = name.toLowerCase()
+  for (const each of entries.keys())
+    if (each.length === name.length && each.toLowerCase() === lower) return each
+  return undefined
 }

@@ -1,4 +1,5 @@
 import { IN_CLOSE_WRITE } from '../../inotify/constants.ts'
+import { pathOf, textOf } from '../../name_key.ts'
 
 /** The kind of an entry. Symlinks are not followed: a link is a `'symlink'`; with `followSymlinks` a link to a directory is a `'directory'`. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
@@ -156,4 +157,30 @@ export function exchangesOf(
     changes.push({ type: 'exchange', path, other, kind, otherKind, mask, source })
   }
   return changes
+}
+
+/** Returns the function that turns a path as a key (see name_key.ts) into a path as it is reported. The encoding decides `Path`: see {@link WatchOptions}. */
+export function pathEncoderOf<Path extends string | Buffer>(
+  encoding: 'utf8' | 'buffer',
+): (path: string) => Path {
+  // Other bytes than UTF-8 become U+FFFD as text.
+  return (encoding === 'buffer' ? bytesOf : textOf) as unknown as (path: string) => Path
+}
+
+/** Turns changes whose paths are keys into changes as they are reported, in place. */
+export function encodePaths<Path extends string | Buffer>(
+  changes: Change[],
+  encode: (path: string) => Path,
+): Array<Change<Path>> {
+  for (const change of changes as Array<Change<string | Path>>) {
+    change.path = encode(change.path as string)
+    if (change.type === 'rename') change.from = encode(change.from as string)
+    else if (change.type === 'exchange') change.other = encode(change.other as string)
+  }
+  return changes as unknown as Array<Change<Path>>
+}
+
+function bytesOf(keys: string): Buffer {
+  const path = pathOf(keys)
+  return typeof path === 'string' ? Buffer.from(path) : path
 }

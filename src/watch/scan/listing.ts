@@ -1,12 +1,51 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
-import * as record from './chunk.ts'
 import { type Entries, type LookedAt, NO_STAT, ownerKey, type Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
 // Not ESTALE: a server may know a directory no more, or not just now, whose name is still there.
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP])
+
+// The fields of a record, as native/record/record.cc lays them out; little-endian.
+const SIZE = 0
+const ID = 4
+const PARENT = 8
+const WD = 12
+const ERROR = 16
+const FLAGS = 20
+const INO = 24
+const MOUNT_ID = 32
+const DEVICE = 40
+const MODE = 48
+const UID = 52
+const GID = 56
+const NAME_BYTES = 60
+const FILES_COUNT = 64
+const FILES_BYTES = 68
+const SUBDIRS_BYTES = 76
+const NAME = 80
+
+const BOUNDARY = 1
+const NAME_IS_ASCII = 4
+const VANISHED = 8
+const UNCHANGED = 32
+
+const NO_PARENT = -1
+
+/** Whole records, as the walker hands them over. */
+class Chunk {
+  readonly bytes: Buffer
+  // The same memory: records are aligned, and the addon is built for little-endian machines alone.
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+    this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
+  }
+}
 
 /** The walker's findings at one directory. */
 export class Listing {
@@ -19,18 +58,18 @@ export class Listing {
   /** 0, or -errno of opening or reading it; then the entries are not all there are. */
   readonly error: number
   readonly #flags: number
-  readonly #chunk: record.Chunk
+  readonly #chunk: Chunk
   readonly #at: number
 
-  constructor(chunk: record.Chunk, at: number) {
+  constructor(chunk: Chunk, at: number) {
     this.#chunk = chunk
     this.#at = at
-    const parent = this.#int(record.PARENT)
-    this.id = this.#int(record.ID)
-    this.parent = parent === record.NO_PARENT ? undefined : parent
-    this.wd = this.#int(record.WD)
-    this.error = this.#int(record.ERROR)
-    this.#flags = this.#int(record.FLAGS)
+    const parent = this.#int(PARENT)
+    this.id = this.#int(ID)
+    this.parent = parent === NO_PARENT ? undefined : parent
+    this.wd = this.#int(WD)
+    this.error = this.#int(ERROR)
+    this.#flags = this.#int(FLAGS)
   }
 
   /** True: the directory is not there any more, or is no directory. An event says so, or will. */
@@ -50,12 +89,12 @@ export class Listing {
 
   /** True: another mount begins here, and the directory was neither watched nor listed. */
   get isBoundary(): boolean {
-    return (this.#flags & record.BOUNDARY) !== 0
+    return (this.#flags & BOUNDARY) !== 0
   }
 
   /** True: a name vanished while the walker looked at it. The listing may not show where it went. */
   get isMoving(): boolean {
-    return (this.#flags & record.VANISHED) !== 0
+    return (this.#flags & VANISHED) !== 0
   }
 
   /** True: it is watched and was listed as a whole, and no other mount begins here. */
@@ -65,65 +104,65 @@ export class Listing {
 
   /** True: the directory is as it was last taken in, and its entries are left out; something below it has changed. */
   get isUnchanged(): boolean {
-    return (this.#flags & record.UNCHANGED) !== 0
+    return (this.#flags & UNCHANGED) !== 0
   }
 
   get ino(): number {
-    return this.#double(record.INO)
+    return this.#double(INO)
   }
 
   get mountId(): number {
-    return this.#double(record.MOUNT_ID)
+    return this.#double(MOUNT_ID)
   }
 
   /** The directory's mode and owner; the other fields are 0, as its entries tell of them. */
   get owner(): Stat {
-    const [mode, uid, gid] = [record.MODE, record.UID, record.GID].map((offset) => this.#int(offset) >>> 0)
+    const [mode, uid, gid] = [MODE, UID, GID].map((offset) => this.#int(offset) >>> 0)
     return { ...NO_STAT, mode: mode as number, uid: uid as number, gid: gid as number }
   }
 
   /** The directory's mode and owner as one number: see {@link ownerKey}. */
   get ownerKey(): number {
-    return ownerKey(this.#int(record.MODE), this.#int(record.UID), this.#int(record.GID))
+    return ownerKey(this.#int(MODE), this.#int(UID), this.#int(GID))
   }
 
   /** Identifies the directory, whatever its path: a mount shows the same one under another. */
   get identity(): string {
-    return `${this.mountId} ${this.#int(record.DEVICE)}:${this.#int(record.DEVICE + 4)} ${this.ino}`
+    return `${this.mountId} ${this.#int(DEVICE)}:${this.#int(DEVICE + 4)} ${this.ino}`
   }
 
   get name(): string {
-    const start = this.#at + record.NAME
+    const start = this.#at + NAME
     return nameAt(this.#chunk.bytes, start, start + this.nameBytes, this.isAsciiNamed)
   }
 
   get nameBytes(): number {
-    return this.#int(record.NAME_BYTES)
+    return this.#int(NAME_BYTES)
   }
 
   get isAsciiNamed(): boolean {
-    return (this.#flags & record.NAME_IS_ASCII) !== 0
+    return (this.#flags & NAME_IS_ASCII) !== 0
   }
 
   /** The bytes of the entries that are no directories. */
   get filesBytes(): number {
-    return this.#int(record.FILES_BYTES)
+    return this.#int(FILES_BYTES)
   }
 
   /** The bytes of the entries that are directories. */
   get subdirectoriesBytes(): number {
-    return this.#int(record.SUBDIRS_BYTES)
+    return this.#int(SUBDIRS_BYTES)
   }
 
   /** The bytes of the name, of the files and of the subdirectories, padded with zeros to whole words. */
   get words(): Int32Array {
-    const start = (this.#at + record.NAME) >> 2
+    const start = (this.#at + NAME) >> 2
     const bytes = this.nameBytes + this.filesBytes + this.subdirectoriesBytes
     return this.#chunk.i32.subarray(start, start + ((bytes + 3) >>> 2))
   }
 
   get filesCount(): number {
-    return this.#int(record.FILES_COUNT)
+    return this.#int(FILES_COUNT)
   }
 
   /** The entries that are no directories, packed as packed_entries.ts has it. */
@@ -169,7 +208,7 @@ export class Listing {
   }
 
   get #filesAt(): number {
-    return this.#at + record.NAME + this.nameBytes
+    return this.#at + NAME + this.nameBytes
   }
 
   #int(offset: number): number {
@@ -186,7 +225,7 @@ export type RootFinding = Pick<Listing, 'error' | 'isShort' | 'isGone' | 'identi
 
 /** The listings in a buffer of records, in their order: a directory comes before those in it. */
 export function* listingsIn(records: Buffer): Generator<Listing> {
-  const chunk = new record.Chunk(records)
-  for (let at = 0; at < records.length; at += chunk.i32[(at + record.SIZE) >> 2] as number)
+  const chunk = new Chunk(records)
+  for (let at = 0; at < records.length; at += chunk.i32[(at + SIZE) >> 2] as number)
     yield new Listing(chunk, at)
 }

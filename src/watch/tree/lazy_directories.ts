@@ -1,6 +1,5 @@
 import type { Listing } from '../scan/listing.ts'
 import { Directory, type WatchedMount } from './directory.ts'
-import { Integers } from './integers.ts'
 import { KeptRecords } from './kept_records.ts'
 
 // Values of #lastIn in place of the id of the child found last. A child's id is never 0: that is a request's.
@@ -9,6 +8,33 @@ const NO_CHILD = -1
 
 // An earlier record may have a wd that is so much higher than a later one's: two threads add watches.
 const SLACK = 64
+
+/** Integers of 32 bits by index, from 0 on; where none was set there is a 0. */
+class Integers {
+  #all = new Int32Array(16)
+  /** One more than the highest index that was set. */
+  length = 0
+
+  at(index: number): number {
+    return this.#all[index] ?? 0
+  }
+
+  /** Grows by much where it must: unwritten pages take no memory. */
+  set(index: number, value: number): void {
+    if (index >= this.#all.length) {
+      const longer = new Int32Array(Math.max(4096, 4 * index))
+      longer.set(this.#all)
+      this.#all = longer
+    }
+    if (index >= this.length) this.length = index + 1
+    this.#all[index] = value
+  }
+
+  /** Gives the memory back that was reserved for more. */
+  seal(): void {
+    this.#all = this.#all.slice(0, this.length)
+  }
+}
 
 /** The part of the tree that lazy directories need. */
 interface Keeper {

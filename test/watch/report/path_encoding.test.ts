@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { keyOf } from '../../../src/name_key.ts'
-import { encodePaths, pathEncoderOf } from '../../../src/watch/report/path_encoding.ts'
+import { encodePaths, pathEncoderOf } from '../../../src/watch/report/change.ts'
 
 const [asText, asBytes] = [pathEncoderOf<string>('utf8'), pathEncoderOf<Buffer>('buffer')]
 

@@ -3,7 +3,7 @@ import { pathOf } from '../../../src/name_key.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { pack } from '../../../src/watch/scan/packed_entries.ts'
 
-// The layout that src/watch/scan/chunk.ts reads.
+// The layout that src/watch/scan/listing.ts reads.
 const HEAD = 80
 const ALIGNMENT = 8
 const NAME_IS_ASCII = 4
