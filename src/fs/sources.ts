@@ -82,7 +82,7 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
   })
   watcher.on('close', () => last && sink.fail(last))
   watcher.ready.catch(sink.fail)
-  const failure = isDelivered ? watcher[lookNow](path, PATIENCE_MS) : undefined
+  const failure = isDelivered ? lookNow(watcher, path, PATIENCE_MS) : undefined
   if (failure !== undefined) {
     void watcher.close()
     throw failure

@@ -63,7 +63,7 @@ export function watch(
   const watcher = new Watcher(paths, options)
   warnOfMistakes(watcher)
   if (listener !== undefined) watcher.on('changes', listener as (changes: Change[]) => void)
-  watcher[lookNow](paths, PATIENCE_MS)
+  lookNow(watcher, paths, PATIENCE_MS)
   return watcher
 }
 

@@ -33,8 +33,17 @@ interface WatcherEventMap<Path extends string | Buffer> {
   close: []
 }
 
-/** Key of a method for this package alone. */
-export const lookNow: unique symbol = Symbol('inotify-bridge.lookNow')
+/**
+ * Looks at the roots of a watcher within this call, for `patience` ms, or ten times as long up to a thousand directories: changes after the call are told, not only those
+ * after `ready`. To be called right after the constructor. Roots not reached now are looked at in their turn, which says what is wrong.
+ *
+ * Returns the error of the first directory that cannot be opened, read or watched.
+ */
+export let lookNow: (
+  watcher: Watcher | Watcher<Buffer>,
+  paths: string | string[],
+  patience: number,
+) => unknown
 
 /**
  * A running watch, made by {@link watch}. `Path` is Buffer with `encoding: 'buffer'`.
@@ -111,18 +120,6 @@ export class Watcher<Path extends string | Buffer = string>
     this.#stay = setInterval(() => {}, LONGEST_TIMER)
     if (!settings.persistent) this.unref()
     this.ready = this.#start(roots, async () => open(await loadEngine()))
-  }
-
-  /**
-   * Looks at the roots within this call, for `patience` ms, or ten times as long up to a thousand directories: changes after the call are told, not only those
-   * after `ready`. To be called right after the constructor. Roots not reached now are looked at in their turn, which says what is wrong.
-   *
-   * @returns the error of the first directory that cannot be opened, read or watched
-   * @internal
-   */
-  [lookNow](paths: string | string[], patience: number): unknown {
-    if (this.#signal?.aborted) return undefined
-    return this.#engine?.rootSet.lookNow(rootPaths(paths), patience)
   }
 
   /**
@@ -280,6 +277,8 @@ export class Watcher<Path extends string | Buffer = string>
     warnOfMistakes = (watcher) => {
       watcher.#warns = true
     }
+    lookNow = (watcher, paths, patience) =>
+      watcher.#signal?.aborted ? undefined : watcher.#engine?.rootSet.lookNow(rootPaths(paths), patience)
     entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
     addTogether = async (watcher, paths) => {
       await watcher.ready

@@ -23,7 +23,7 @@ interface Told {
  */
 function watchPatiently(paths: string | string[], options: WatchOptions): Watcher {
   const watcher = new Watcher(paths, options)
-  watcher[lookNow](paths, 60_000)
+  lookNow(watcher, paths, 60_000)
   return watcher
 }
 
@@ -184,7 +184,7 @@ describe('several roots', () => {
       const names = Array.from({ length: 4000 }, (_, i) => `big/d${i % 20}/e${i % 200}/f${i}`)
       for (const name of names) fs.mkdirSync(at(name), { recursive: true })
       const watcher = new Watcher([at('a'), at('big'), at('a/b')], { recursive: true, ...options })
-      watcher[lookNow]([at('a'), at('big'), at('a/b')], 0.5)
+      lookNow(watcher, [at('a'), at('big'), at('a/b')], 0.5)
       onTestFinished(() => watcher.close())
       const changes: Change[] = []
       watcher.on('changes', (batch) => changes.push(...batch))

@@ -100,7 +100,7 @@ export class Player {
     const options = { ...watched, backend: 'auto', ...(settle !== 'save' && { settle }) } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     const steps = start === 'now' ? ALL_STEPS : ahead
-    if (steps > 0) watcher[lookNow](rootsOf(settings), steps)
+    if (steps > 0) lookNow(watcher, rootsOf(settings), steps)
     this.#regroup = () => {
       if (ignoredLater !== '') return watcher.setIgnore([`**/${ignoredLater}`])
       if (nesting === 'outer added') return this.#untilAdded(watcher)
