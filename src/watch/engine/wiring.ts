@@ -81,15 +81,14 @@ export function wire({ settings, system, queue, mountWatch, listener, inotifyLis
   const diff: DiffContext = { ...saved, pending, inotify, shortage, watchShortage }
 
   const rescan = new Rescan(diff)
-  const inEvents: EventsContext = { ...diff, inotify, rescan, looker: rescan.looker }
-  const translator = new Translator(inEvents)
-  const followUp = new FollowUp(inEvents, translator)
-  const events = new EventHandler(inEvents, translator)
+  const translator = new Translator(diff)
+  const inEvents: EventsContext = { ...diff, inotify, rescan, looker: rescan.looker, translator }
+  const followUp = new FollowUp(inEvents)
+  const events = new EventHandler(inEvents)
 
   const watched: PathsContext = { ...inEvents, pathWatches }
   const inRoots: RootsContext = {
     ...watched,
-    translator,
     paths: new RootPaths(watched),
     mountWatch,
     byPath,

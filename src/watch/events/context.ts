@@ -2,13 +2,12 @@ import type { DiffContext } from '../diff/context.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { InotifySource } from './inotify_source.ts'
-
-/** The objects by which events are translated, without a look at any file. */
-export type TranslatorContext = Pick<DiffContext, 'tree' | 'rules' | 'pending'>
+import type { Translator } from './translator.ts'
 
 /** The objects that `events/` may use. */
 export interface EventsContext extends DiffContext {
   readonly inotify: InotifySource
   readonly rescan: Rescan
   readonly looker: Looker
+  readonly translator: Translator
 }

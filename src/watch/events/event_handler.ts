@@ -4,7 +4,6 @@ import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import { BatchView, type OpenNames } from './batch_view.ts'
 import type { EventsContext } from './context.ts'
-import type { Translator } from './translator.ts'
 import { GONE } from './watch_mask.ts'
 
 /**
@@ -13,12 +12,10 @@ import { GONE } from './watch_mask.ts'
  */
 export class EventHandler {
   readonly #context: EventsContext
-  readonly #translator: Translator
   #recorded: Map<Directory, Set<string>> | undefined
 
-  constructor(context: EventsContext, translator: Translator) {
+  constructor(context: EventsContext) {
     this.#context = context
-    this.#translator = translator
   }
 
   /**
@@ -77,7 +74,7 @@ export class EventHandler {
 
   /** Translates events. Returns the names that they leave open, and what was seen there. */
   async #take(batch: EventBatch, start: number, end: number): Promise<OpenNames> {
-    const { tree, looker, pending, shortage, reporter } = this.#context
+    const { tree, looker, pending, shortage, reporter, translator } = this.#context
     const view = new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       // These events change what is known of the directories, and no poll has found it so.
@@ -88,7 +85,7 @@ export class EventHandler {
     if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
     // After the look: a poll, or a look of the recheck queue, that began meanwhile may have seen something older.
     this.#noteNames(view)
-    reporter.report(this.#translator.translate(view))
+    reporter.report(translator.translate(view))
     for (const wd of view.removed) this.#onRemoved(wd)
     return open
   }
@@ -112,7 +109,7 @@ export class EventHandler {
 
   /** Takes names into doubt if what was seen after their events does not fit what is known. */
   #weigh(open: OpenNames): void {
-    const { tree, pending, reporter } = this.#context
+    const { tree, pending, reporter, translator } = this.#context
     const { moves, rechecks } = pending
     for (const [wd, names] of open) {
       for (const directory of tree.at(wd)) {
@@ -122,7 +119,7 @@ export class EventHandler {
           const believed = hasLeft ? undefined : entries.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           else if (believed && found && keepsStat(directory))
-            reporter.report(this.#translator.takeSeen(directory, name, believed, found))
+            reporter.report(translator.takeSeen(directory, name, believed, found))
         }
       }
     }

@@ -7,21 +7,18 @@ import { mayPass } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { EventsContext } from './context.ts'
-import type { Translator } from './translator.ts'
 
 /** Does what events have left to be done: lists directories, looks again at names in doubt, and gives up renames whose other half does not come. */
 export class FollowUp {
   readonly #context: EventsContext
-  readonly #translator: Translator
 
-  constructor(context: EventsContext, translator: Translator) {
+  constructor(context: EventsContext) {
     this.#context = context
-    this.#translator = translator
   }
 
   /** Takes the present departures and listings. Returns what to call at the next mark in the queue, when all their events have been reported. */
   hold(): () => Promise<void> {
-    const { pending, reporter } = this.#context
+    const { pending, reporter, translator } = this.#context
     const { movedBetween, rechecks, scans } = pending
     const pendingMoves: PendingMove[] = [...pending.moves]
     const releaseScans = scans.hold()
@@ -30,7 +27,7 @@ export class FollowUp {
     pending.unmarked = 0
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
-      reporter.report(this.#translator.giveUp(pendingMoves))
+      reporter.report(translator.giveUp(pendingMoves))
       releaseScans()
       await this.list()
     }
@@ -90,8 +87,8 @@ export class FollowUp {
   }
 
   #settle(directory: Directory): void {
-    const { pending, reporter } = this.#context
-    reporter.report(this.#translator.tellWritten(directory, pending.rechecks.settle(directory)))
+    const { pending, reporter, translator } = this.#context
+    reporter.report(translator.tellWritten(directory, pending.rechecks.settle(directory)))
   }
 
   /** Cancels departures of entries that the look has seen in place, as all earlier events are translated; and notes swapped names where no entry is known. */

@@ -1,12 +1,15 @@
 import { IN_ISDIR, IN_MOVED_TO } from '../../inotify/constants.ts'
+import type { DiffContext } from '../diff/context.ts'
 import type { PendingMove, Place } from '../pending/pending_moves.ts'
 import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
-import type { TranslatorContext } from './context.ts'
 import { findExchange } from './exchange.ts'
+
+/** The objects by which events are translated, without a look at any file. */
+export type TranslatorContext = Pick<DiffContext, 'tree' | 'rules' | 'pending'>
 
 /** An event whose turn has come, in one of the directories that have its watch. */
 export interface DueEvent extends Place {

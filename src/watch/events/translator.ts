@@ -19,8 +19,7 @@ import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
-import type { TranslatorContext } from './context.ts'
-import { type DueEvent, Renames } from './renames.ts'
+import { type DueEvent, Renames, type TranslatorContext } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
 /** Turns events into changes and keeps the tree. */

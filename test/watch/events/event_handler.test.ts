@@ -33,12 +33,13 @@ test.each([
       },
       rules,
       pending,
+      translator,
       reporter: { report() {} },
       shortage: new Shortage({ trouble() {} }),
     } as unknown as EventsContext
     rechecks.addAll(w.root)
     rechecks.begin()
-    const events = new EventHandler(context, translator)
+    const events = new EventHandler(context)
     const batch = batchOf([w.event(IN_MODIFY, 'f'), w.event(IN_DELETE, 'g')])
     await events.handle(batch, 0, batch.length, () => {})
     expect([...rechecks.spokenIn(w.root)].toSorted()).toEqual(spoken)

@@ -24,10 +24,11 @@ function settling(w: World, takeIn = async () => {}) {
     rescan: { list: async () => {}, takeIn },
     looker,
     pending: w.pending,
+    translator: w.translator,
     reporter: { report() {} },
     shortage: new Shortage({ trouble() {} }),
   } as unknown as EventsContext
-  const followUp = new FollowUp(context, w.translator)
+  const followUp = new FollowUp(context)
   const settle = async () => {
     await followUp.hold()()
     await followUp.lookAgain()
