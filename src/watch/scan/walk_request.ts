@@ -1,17 +1,22 @@
 import { pathOf } from '../../name_key.ts'
 
-const RECURSIVE = 1
-const WATCH = 2
-const STAT = 4
-const LOOK = 8
-const NO_FOLLOW = 16
-const IN_PARENT = 32
-const COMPARE = 64
-const HASH = 128
-const STAT_ONLY = 256
-const SINCE = 512
-
 const HEAD = 16
+
+/** The flags of what a request has, unless that is `false`: see native/scan/requests.h. */
+const FLAGS = {
+  recursive: 1,
+  watch: 2,
+  stat: 4,
+  names: 8,
+  noFollow: 16,
+  parentIno: 32,
+  compare: 64,
+  hash: 128,
+  statOnly: 256,
+  since: 512,
+} satisfies { [Field in keyof WalkRequest]?: number }
+
+const FLAGGED = Object.entries(FLAGS) as ReadonlyArray<[field: keyof typeof FLAGS, flag: number]>
 
 /** A directory to be listed, or to be looked into. */
 export interface WalkRequest {
@@ -63,23 +68,14 @@ export class RequestEncoder {
   }
 
   #add(request: WalkRequest): void {
-    const { root, noFollow, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } =
-      request
+    const { root, rel, parentIno, since, names } = request
     // The head, and the two numbers that may follow it.
     this.#reserve(HEAD + 8 + 8)
     const head = this.#end
     this.#end += HEAD
-    const flags =
-      (parentIno === undefined ? 0 : IN_PARENT) |
-      (recursive ? RECURSIVE : 0) |
-      (watch ? WATCH : 0) |
-      (stat ? STAT : 0) |
-      (since === undefined ? 0 : SINCE) |
-      (compare ? COMPARE : 0) |
-      (hash ? HASH : 0) |
-      (statOnly ? STAT_ONLY : 0) |
-      (names === undefined ? 0 : LOOK) |
-      (noFollow ? NO_FOLLOW : 0)
+    let flags = 0
+    for (const [field, flag] of FLAGGED)
+      if (request[field] !== undefined && request[field] !== false) flags |= flag
     if (parentIno !== undefined) {
       this.#block.writeUInt32LE(parentIno % 2 ** 32, this.#end)
       this.#block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), this.#end + 4)
