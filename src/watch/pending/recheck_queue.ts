@@ -60,7 +60,7 @@ export class RecheckQueue {
    * perhaps to the other file, and no look can tell that this is another.
    */
   noteWritten(directory: Directory, name: string): void {
-    if (this.mayBeSwapped(directory, name)) this.#isSwappedWritten = true
+    if (this.#hints.size > 0 && this.mayBeSwapped(directory, name)) this.#isSwappedWritten = true
   }
 
   /** Returns true if another entry than is known may be at a name, and no look has counted since. */

@@ -14,26 +14,21 @@ const GLOB = /[*?]|\{[^}]*,/
 /** Warns of roots that will never have changes to report, which the caller may not have meant. */
 export function warnOfRoots(roots: Iterable<string>, believed: Believed, ignores: Ignores | undefined): void {
   for (const path of roots) {
-    if (GLOB.test(path) && !believed.has(path)) warnOfGlob(path)
+    if (GLOB.test(path) && !believed.has(path))
+      warn(
+        'INOTIFY_BRIDGE_GLOB',
+        `there is nothing at '${path}', which is watched as a name: no glob`,
+        'Watch the directory with `recursive`, and say by `ignore` what is not to be reported.',
+      )
     else if (ignores !== undefined) {
       const [root, first] = believed.at(path)
       const isEmpty = root?.kind === 'directory' && first === undefined
-      if (isEmpty && ignores.has(path, '', 'directory')) warnOfIgnored(path)
+      if (isEmpty && ignores.has(path, '', 'directory'))
+        warn(
+          'INOTIFY_BRIDGE_IGNORED_ROOT',
+          `the root '${path}' is hidden by \`ignore\`: nothing of it is reported`,
+          'Strings and RegExps of `ignore` are about the path from the root on; a function is given the absolute path.',
+        )
     }
   }
-}
-
-function warnOfGlob(path: string): void {
-  const cure = 'Watch the directory with `recursive`, and say by `ignore` what is not to be reported.'
-  warn('INOTIFY_BRIDGE_GLOB', `there is nothing at '${path}', which is watched as a name: no glob`, cure)
-}
-
-function warnOfIgnored(path: string): void {
-  const cure =
-    'Strings and RegExps of `ignore` are about the path from the root on; a function is given the absolute path.'
-  warn(
-    'INOTIFY_BRIDGE_IGNORED_ROOT',
-    `the root '${path}' is hidden by \`ignore\`: nothing of it is reported`,
-    cure,
-  )
 }

@@ -43,8 +43,7 @@ export class Reporter {
     this.#listener = listener
     this.#expansions = expansions
     this.#makers = makers
-    const tell = (changes: Change[]) => this.#tell(changes)
-    if (settle !== 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
+    if (settle !== 0) this.#quiet = new ModifyDebounce(settle, clock, (changes) => this.#tell(changes))
   }
 
   report(changes: Change[]): void {

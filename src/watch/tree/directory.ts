@@ -51,7 +51,7 @@ export class Directory implements Entry {
 
   /** Returns the entries, to be read and changed. Call it by way of {@link EntryCache.entriesOf} only, which packs them again some day. */
   unpacked(): Entries {
-    this.unfold()
+    if (this.#makeRest !== undefined) this.unfold()
     if (this.#entries === undefined) {
       this.#entries = this.#unpack()
       this.#packed = ''

@@ -193,7 +193,9 @@ export class TreeEditor {
     })
     for (const each of circle) this.takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
-    this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
+    const moved = circle.map((from, i) => ({ from, to: placed[i] as Located }))
+    const links = moved.filter(({ from }) => isSymlink(from.entry) || isSymlink(from.as))
+    if (links.length > 0) this.#tree.movedLinks.push(links)
     for (const change of changes) this.#add(change)
   }
 
@@ -231,12 +233,6 @@ export class TreeEditor {
     else this.#tree.editableEntriesOf(directory).set(name, entry)
     // The entry may lie above the directory of the next path.
     this.#directory = undefined
-  }
-
-  /** `entry`: the entry from now on, which may be known to be a link by now. */
-  #noteMoved(moved: ReadonlyArray<{ from: Located; to: Located; entry: Entry }>): void {
-    const links = moved.filter(({ from, entry }) => isSymlink(from.entry) || isSymlink(entry))
-    if (links.length > 0) this.#tree.movedLinks.push(links)
   }
 
   #noteGone(directory: Directory, name: string, entry: Entry): void {
