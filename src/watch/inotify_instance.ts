@@ -13,9 +13,3 @@ export type InotifyInstance = AsyncIterable<EventBatch> &
     close(): unknown
     readonly [nativeQueue]: NativeQueue
   }
-
-/** The instance by which the walker adds watches, and the events that those ask for. */
-export interface Watching {
-  inotify: InotifyInstance
-  mask: number
-}

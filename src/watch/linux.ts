@@ -112,7 +112,6 @@ export const linux: WatchSystem = {
     return await followAllTogether(paths, readOnce)
   },
   watchMounts: (changed) => new MountWatch(changed),
-  directoryMask: DIRECTORY_MASK,
   openInotify: (_, owner) => openShare(owner),
   openFanotify: (take, fail) => {
     const source = new FanotifySource(take, fail)
@@ -143,7 +142,7 @@ export const linux: WatchSystem = {
     const { maxUserWatches, watchesInUse } = inotifyLimits()
     return Math.floor(asked * (maxUserWatches - watchesInUse))
   },
-  openWalker: () => new Walker(),
+  openWalker: () => new Walker(DIRECTORY_MASK),
   openRelay: (address, listener) => new RelayClient(address, relayToken(), listener),
   clock: systemClock,
   saving: {

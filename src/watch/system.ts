@@ -76,8 +76,6 @@ export interface WatchSystem {
   watchMounts(
     changed: (points: string[], vacant: string[]) => void,
   ): Pick<MountWatch, 'open' | 'settled' | 'partial' | 'close'>
-  /** The events that the watches of directories ask for. */
-  readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */
   openInotify(options: InotifyOptions, owner: ShareOwner): InotifyInstance
   /**

@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Change, IN_DELETE_SELF } from '../../src/index.ts'
+import { Walker } from '../../src/watch/scan/walker.ts'
 import { scratch } from '../support/scratch.ts'
 import { inWords, Replay, randomFrom, reality, story, watching } from './support.ts'
 
@@ -107,7 +108,7 @@ test('a write is told by its event, and its end too', async () => {
 test('what no event tells, a poll does', async () => {
   const directory = scratch()
   // This mount is silent about all but the root itself.
-  const silent = { ...both, directoryMask: IN_DELETE_SELF }
+  const silent = { ...both, openWalker: () => new Walker(IN_DELETE_SELF) }
   const { told, changes } = await watching(directory, { interval: 3 }, silent)
   mkdirSync(join(directory, 'a'))
   await expect.poll(() => story(changes, directory)).toEqual(['create directory a'])

@@ -1,4 +1,3 @@
-import type { Watching } from '../inotify_instance.ts'
 import type { Kind } from '../report/change.ts'
 import type { SeenBefore } from '../roots/root.ts'
 import { watchFile } from '../roots/ways.ts'
@@ -51,8 +50,7 @@ export class FirstLook {
       if (seen !== 'directory') continue
       directories++
       try {
-        inotify.open()
-        const isOver = this.#context.rescan.scanner.scanAhead(path, inotify.watching as Watching, patience)
+        const isOver = this.#context.rescan.scanner.scanAhead(path, inotify.open(), patience)
         // The walker does one walk at a time.
         if (!isOver) break
       } catch (error) {
@@ -84,8 +82,7 @@ export class FirstLook {
   #watchFile(path: string, kind: Kind): SeenBefore | undefined {
     const { inotify, settings } = this.#context
     try {
-      inotify.open()
-      const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
+      const wd = watchFile(path, inotify.open(), settings.followRoots)
       if (typeof wd !== 'number') return undefined
       // Removed at the end, unless a root has this watch by then.
       inotify.retire([wd])

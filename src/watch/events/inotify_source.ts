@@ -3,7 +3,7 @@ import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
 import type { ShareOwner } from '../../inotify/shared_instance.ts'
 import type { TaskQueue } from '../../task_queue.ts'
-import type { InotifyInstance, Watching } from '../inotify_instance.ts'
+import type { InotifyInstance } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 
@@ -21,14 +21,12 @@ export interface InotifyListener {
 
 /** The inotify instance, if one is needed: its events in order, its overflows, and the marks that are put between them. */
 export class InotifySource {
-  readonly #system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>
+  readonly #system: Pick<WatchSystem, 'openInotify' | 'kernelWatches'>
   readonly #listener: InotifyListener
   readonly #queue: Pick<TaskQueue, 'isBusy'>
   readonly #owner: Pick<ShareOwner, 'has'>
   /** undefined: none was needed so far. */
   instance: InotifyInstance | undefined
-  /** For the walker, which adds the watches of directories. */
-  watching: Watching | undefined
   #pump: Promise<void> | undefined
   #closed = false
   // undefined: events are not held back.
@@ -48,7 +46,7 @@ export class InotifySource {
 
   /** @param queue the tasks that may add watches */
   constructor(
-    system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>,
+    system: Pick<WatchSystem, 'openInotify' | 'kernelWatches'>,
     listener: InotifyListener,
     queue: Pick<TaskQueue, 'isBusy'>,
     owner: Pick<ShareOwner, 'has'>,
@@ -59,16 +57,16 @@ export class InotifySource {
     this.#listener = listener
   }
 
-  /** Opens the instance, unless it is open. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
-  open(): void {
-    if (this.instance !== undefined) return
+  /** Returns the instance, and opens it unless it is open. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
+  open(): InotifyInstance {
+    if (this.instance !== undefined) return this.instance
     // close() does not wait for an instance that is opened after it.
     if (this.#closed) throw closedError()
     const instance = this.#system.openInotify({ persistent: false }, this)
     this.instance = instance
     if (instance.isLater) this.#beginAt = this.#setBarrier(instance, () => {})
-    this.watching = { inotify: instance, mask: this.#system.directoryMask }
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
+    return instance
   }
 
   /**

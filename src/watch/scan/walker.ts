@@ -4,7 +4,7 @@ import { InotifyError } from '../../errors.ts'
 import { nativeQueue } from '../../inotify/inotify.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { textOf } from '../../name_key.ts'
-import type { Watching } from '../inotify_instance.ts'
+import type { InotifyInstance } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import { AheadWalks } from './ahead_walks.ts'
 import { type Listing, listingsIn } from './listing.ts'
@@ -18,6 +18,7 @@ const SLICE_MS = 5
 
 /** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
 export class Walker {
+  readonly #mask: number
   readonly #encoder = new RequestEncoder()
   #native: NativeWalker | undefined
   #abandon: ((reason: Error) => void) | undefined
@@ -27,6 +28,11 @@ export class Walker {
   #closed = false
   readonly #ahead = new AheadWalks(() => this.cancel())
 
+  /** @param mask the events that the watches of directories ask for */
+  constructor(mask = 0) {
+    this.#mask = mask
+  }
+
   /**
    * Calls `take` for each directory found, a directory before those in it, and resolves when there are no more.
    * Rejects with InotifyError: EBADF closed, EAGAIN no thread is to be had, EBUSY; and with what `take` throws.
@@ -34,7 +40,7 @@ export class Walker {
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    watching?: Watching,
+    inotify?: InotifyInstance,
   ): Promise<void> {
     if (requests.length === 0) return
     if (this.#closed) throw closedError()
@@ -42,9 +48,9 @@ export class Walker {
       const packed = Buffer.from(this.#encoder.encode(requests))
       if (await this.#ahead.tell(packed, take)) return
     }
-    const queue = watching?.inotify[nativeQueue] ?? null
+    const queue = inotify?.[nativeQueue] ?? null
     await this.#walk(requests, take, (native, packed, onRecords) =>
-      native.walk(queue, watching?.mask ?? 0, packed, onRecords),
+      native.walk(queue, this.#mask, packed, onRecords),
     )
   }
 
@@ -57,15 +63,14 @@ export class Walker {
    */
   walkAhead(
     requests: readonly WalkRequest[],
-    watching: Watching,
+    inotify: InotifyInstance,
     patience: Patience,
   ): readonly Listing[] | undefined {
     if (this.#closed) throw closedError()
-    const { inotify, mask } = watching
     let error = 0
     const start = (take: (listing: Listing) => void) =>
       this.#walk(requests, take, (native, packed, onRecords) => {
-        error = native.walk(inotify[nativeQueue], mask, packed, onRecords)
+        error = native.walk(inotify[nativeQueue], this.#mask, packed, onRecords)
         return error
       })
     const wait = (kept: readonly Listing[]) => {

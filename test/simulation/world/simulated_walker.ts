@@ -1,4 +1,5 @@
-import type { Watching } from '../../../src/watch/inotify_instance.ts'
+import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { closedError } from '../../../src/watch/report/watch_error.ts'
 import { AheadWalks } from '../../../src/watch/scan/ahead_walks.ts'
 import { type Listing, listingsIn } from '../../../src/watch/scan/listing.ts'
@@ -16,7 +17,7 @@ import { Walk } from './walk.ts'
 
 interface Job {
   requests: readonly WalkRequest[]
-  watching: Watching | undefined
+  inotify: InotifyInstance | undefined
   take: (listing: Listing) => void
   resolve: () => void
   reject: (error: unknown) => void
@@ -54,21 +55,21 @@ export class SimulatedWalker implements TreeWalker {
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    watching?: Watching,
+    inotify?: InotifyInstance,
   ): Promise<void> {
     if (requests.length === 0) return
     if (!this.#ahead.isNone && (await this.#ahead.tell(packed(requests), take))) return
-    await this.#start({ requests, take, watching, rest: 0, most: 0 })
+    await this.#start({ requests, take, inotify, rest: 0, most: 0 })
   }
 
   /** @param patience a tenth of its rest is the number of steps: see {@link Patience} */
   walkAhead(
     requests: readonly WalkRequest[],
-    watching: Watching,
+    inotify: InotifyInstance,
     patience: Patience,
   ): readonly Listing[] | undefined {
     const start = (take: (listing: Listing) => void) =>
-      this.#start({ requests, take, watching, rest: 0, most: 0 })
+      this.#start({ requests, take, inotify, rest: 0, most: 0 })
     const wait = () => {
       for (let i = 0; i < patience.rest() / 10 && this.canStep; i++) this.step()
       if (this.canHandOver) this.handOver()
@@ -84,7 +85,7 @@ export class SimulatedWalker implements TreeWalker {
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
     const take = (listing: Listing) => void found.push(listing)
-    await this.#start({ requests, take, watching: undefined, rest: first, most })
+    await this.#start({ requests, take, inotify: undefined, rest: first, most })
     return found
   }
 
@@ -160,7 +161,7 @@ export class SimulatedWalker implements TreeWalker {
     })
   }
 
-  #beginPass({ requests, watching }: Job): void {
+  #beginPass({ requests, inotify }: Job): void {
     this.#digests.begin()
     this.#hasTold = this.#isOver = false
     this.#walk = new Walk({
@@ -168,7 +169,7 @@ export class SimulatedWalker implements TreeWalker {
       reader: this.#reader,
       digests: this.#digests,
       requests,
-      watching: watching && { group: (watching.inotify as SimulatedInotify).group, mask: watching.mask },
+      watching: inotify && { group: (inotify as SimulatedInotify).group, mask: DIRECTORY_MASK },
       tell: (record) => {
         this.#hasTold = true
         this.#records.push(record)

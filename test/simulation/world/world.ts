@@ -1,7 +1,6 @@
 import { InotifyError } from '../../../src/errors.ts'
 import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
 import { followUpToCircle, type Resolved } from '../../../src/mounts/syscalls/symlinks.ts'
-import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { SurveyedDirectory, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
@@ -41,7 +40,6 @@ export class World implements WatchSystem {
   readonly failures: OpenFailures
   /** The asynchronous calls that wait for their answers. */
   readonly calls: Array<() => void> = []
-  readonly directoryMask = DIRECTORY_MASK
   // The cache is so small that directories are packed as soon as they may be.
   readonly entryCacheSize = 1
   inotify: SimulatedInotify | undefined

@@ -27,7 +27,7 @@ export class Walked extends World {
       rules: this.rules,
       settings: { hash: false },
       system: { clock: { now: () => 0 } },
-      inotify: { watching: undefined },
+      inotify: { instance: undefined },
       sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
     } as unknown as DiffContext,
     // The walker is never called.

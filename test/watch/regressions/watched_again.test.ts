@@ -19,7 +19,7 @@ test('a watch that is added again, as its directory is written, loses no event',
 }, async () => {
   const root = scratch('/dev/shm')
   const inotify = new Inotify()
-  const walker = new Walker()
+  const walker = new Walker(DIRECTORY_MASK)
   onTestFinished(async () => {
     inotify.close()
     await walker.close()
@@ -35,13 +35,12 @@ test('a watch that is added again, as its directory is written, loses no event',
       else met.add(batch.wd(i))
     }
   })
-  const watching = { inotify, mask: DIRECTORY_MASK }
   const requests = Array.from({ length: AT_ONCE }, () => ({ root, rel: '', watch: true }))
-  await walker.walk(requests, () => {}, watching)
+  await walker.walk(requests, () => {}, inotify)
   const writer = spawn(compile('names_in_turn'), [root, String(COUNT)], { stdio: 'inherit' })
   const ended = once(writer, 'exit')
   let walks = 0
-  for (; writer.exitCode === null; walks++) await walker.walk(requests, () => {}, watching)
+  for (; writer.exitCode === null; walks++) await walker.walk(requests, () => {}, inotify)
   expect(await ended).toEqual([0, null])
   expect(walks).toBeGreaterThan(1)
   const mark = inotify[barrier]()

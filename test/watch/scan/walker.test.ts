@@ -15,28 +15,28 @@ const NONE = new Patience(systemClock, 0)
 function opened(mask = IN_CREATE, root = scratch()) {
   mkdirSync(join(root, 'a/b'), { recursive: true })
   writeFileSync(join(root, 'f'), '')
-  const [walker, inotify] = [new Walker(), new Inotify()]
+  const [walker, inotify] = [new Walker(mask), new Inotify()]
   onTestFinished(async () => {
     await walker.close()
     inotify.close()
   })
-  return { root, walker, watching: { inotify, mask } }
+  return { root, walker, inotify }
 }
 
 const namesIn = (listings: readonly Listing[]) =>
   listings.map((listing) => [...listing.entries().keys()].sort())
 
-async function walked({ walker, watching }: ReturnType<typeof opened>, root: string): Promise<Listing[]> {
+async function walked({ walker, inotify }: ReturnType<typeof opened>, root: string): Promise<Listing[]> {
   const found: Listing[] = []
   const request = { root, rel: '', recursive: true, watch: true }
-  await walker.walk([request], (listing) => found.push(listing), watching)
+  await walker.walk([request], (listing) => found.push(listing), inotify)
   return found
 }
 
 test('a walk that was made ahead is what the next one with its requests tells, and only that one', async () => {
   const all = opened()
-  const { root, walker, watching } = all
-  const ahead = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching, FOREVER)
+  const { root, walker, inotify } = all
+  const ahead = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], inotify, FOREVER)
   expect(namesIn(ahead ?? [])).toEqual([['a', 'f'], ['b'], []])
   writeFileSync(join(root, 'new'), '')
   expect(namesIn(await walked(all, root))).toEqual([['a', 'f'], ['b'], []])
@@ -45,9 +45,9 @@ test('a walk that was made ahead is what the next one with its requests tells, a
 
 test('several are told to whoever asks for them, each once, until they are out of date', async () => {
   const all = opened()
-  const { root, walker, watching } = all
+  const { root, walker, inotify } = all
   const ahead = (at: string) =>
-    walker.walkAhead([{ root: at, rel: '', recursive: true, watch: true }], watching, FOREVER)
+    walker.walkAhead([{ root: at, rel: '', recursive: true, watch: true }], inotify, FOREVER)
   for (const at of [root, join(root, 'a'), root]) ahead(at)
   writeFileSync(join(root, 'new'), '')
   writeFileSync(join(root, 'a/new'), '')
@@ -65,11 +65,11 @@ describe('one that is not over in time', () => {
   function begun() {
     // In memory, because on a disk the directories take ten times as long to make and remove.
     const all = opened(IN_CREATE, scratch('/dev/shm'))
-    const { root, walker, watching } = all
+    const { root, walker, inotify } = all
     for (let i = 0; i < DIRECTORIES; i++) mkdirSync(join(root, `a/b/${i}`))
     const request = { root, rel: '', recursive: true, watch: true }
     // A walk is never over before the first wait.
-    expect(walker.walkAhead([request], watching, NONE)).toBeUndefined()
+    expect(walker.walkAhead([request], inotify, NONE)).toBeUndefined()
     return all
   }
 
@@ -102,14 +102,14 @@ describe('one that is not over in time', () => {
   })
 
   test('tells whoever asks of what goes wrong with taking it', async () => {
-    const { root, walker, watching } = begun()
+    const { root, walker, inotify } = begun()
     const request = { root, rel: '', recursive: true, watch: true }
     const fail = () => {
       throw new Error('enough')
     }
-    await expect(walker.walk([request], fail, watching)).rejects.toThrow('enough')
+    await expect(walker.walk([request], fail, inotify)).rejects.toThrow('enough')
     let count = 0
-    await walker.walk([request], () => void count++, watching)
+    await walker.walk([request], () => void count++, inotify)
     expect(count).toBe(DIRECTORIES + 3)
   })
 })
@@ -117,8 +117,8 @@ describe('one that is not over in time', () => {
 test('what a watch was refused of is told as it was then: it is polled, and compared with that', async () => {
   // A mask without events is EINVAL.
   const all = opened(IN_DONT_FOLLOW)
-  const { root, walker, watching } = all
-  const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching, FOREVER) ?? []
+  const { root, walker, inotify } = all
+  const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], inotify, FOREVER) ?? []
   expect(first?.wd).toBeLessThan(0)
   writeFileSync(join(root, 'new'), '')
   expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f'])
@@ -126,15 +126,15 @@ test('what a watch was refused of is told as it was then: it is polled, and comp
 
 test('of a walker that is closed, or walks, none is made', async () => {
   const all = opened()
-  const { root, walker, watching } = all
+  const { root, walker, inotify } = all
   const request = { root, rel: '', recursive: true, watch: true }
   const walking = walked(all, root)
-  expect(() => walker.walkAhead([request], watching, FOREVER)).toThrow(
+  expect(() => walker.walkAhead([request], inotify, FOREVER)).toThrow(
     expect.objectContaining({ code: 'EBUSY' }),
   )
   expect(await walking).toHaveLength(3)
   await walker.close()
-  expect(() => walker.walkAhead([request], watching, FOREVER)).toThrow(
+  expect(() => walker.walkAhead([request], inotify, FOREVER)).toThrow(
     expect.objectContaining({ code: 'EBADF' }),
   )
 })

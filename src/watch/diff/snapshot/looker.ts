@@ -55,7 +55,7 @@ export class Looker {
       if (listing.parent === undefined && requested !== undefined) found.set(requested, listing)
     }
     const requests = targets.map((target) => this.#scanner.request(target, {}))
-    await this.#walker.walk(requests, take, inotify.watching)
+    await this.#walker.walk(requests, take, inotify.instance)
   }
 
   /**

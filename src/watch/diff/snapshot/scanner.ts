@@ -1,6 +1,6 @@
 import { InotifyError } from '../../../errors.ts'
 import { addHint } from '../../../inotify/limits.ts'
-import type { Watching } from '../../inotify_instance.ts'
+import type { InotifyInstance } from '../../inotify_instance.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Listing } from '../../scan/listing.ts'
 import type { Patience } from '../../scan/patience.ts'
@@ -107,7 +107,7 @@ export class Scanner {
       snapshot.begin(next)
       leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
-      await this.#walker.walk(requests, take, options.isPoll ? undefined : inotify.watching)
+      await this.#walker.walk(requests, take, options.isPoll ? undefined : inotify.instance)
       const beyond = await this.#frontier.beyond(snapshot, fresh)
       others.push(...beyond.others)
       next = beyond.level
@@ -123,14 +123,14 @@ export class Scanner {
    * @returns true if all of them are over
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
-  scanAhead(root: string, watching: Watching, patience: Patience): boolean {
+  scanAhead(root: string, inotify: InotifyInstance, patience: Patience): boolean {
     const { recursive, hidesSome } = this.#context.rules
     const mount = new WatchedMount({ backend: 'inotify', why: '' })
     const top = { place: this.#placeOfRoot(root), name: root, parent: undefined, mount, isBase: false }
     const snapshot = this.begin()
     for (let next: readonly ScanTarget[] = [top]; next.length > 0; ) {
       const requests = next.map((target) => this.request(target, {}))
-      const listings = this.#walker.walkAhead(requests, watching, patience)
+      const listings = this.#walker.walkAhead(requests, inotify, patience)
       if (listings === undefined) return false
       patience.count(listings.length)
       if (next[0] === top && listings[0] !== undefined) assertWatched(listings[0], root)
