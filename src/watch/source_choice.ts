@@ -8,16 +8,12 @@ import type { WatchSystem } from './system.ts'
 
 /** Chooses the source that tells of a mount: the one that was asked for, or the one that the mount's type calls for. */
 export class SourceChoice {
-  readonly #system: Pick<WatchSystem, 'choose' | 'pseudoType'>
+  readonly #system: WatchSystem
   readonly #backend: Settings['backend']
   readonly #makers: Makers | undefined
 
   /** @param makers says who makes changes where inotify tells of them, if that is asked for */
-  constructor(
-    system: Pick<WatchSystem, 'choose' | 'pseudoType'>,
-    { backend }: Pick<Settings, 'backend'>,
-    makers: Makers | undefined,
-  ) {
+  constructor(system: WatchSystem, { backend }: Settings, makers: Makers | undefined) {
     this.#system = system
     this.#backend = backend
     this.#makers = makers

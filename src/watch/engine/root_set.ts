@@ -1,7 +1,7 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import type { FileAttacher } from '../roots/file_attacher.ts'
-import { absenceOf, asLost, asRestored, Root } from '../roots/root.ts'
+import { absenceOf, asLost, asRestored, Root, type SeenBefore } from '../roots/root.ts'
 import type { Since } from '../saved/since.ts'
 import type { EngineContext } from './context.ts'
 import { FirstLook } from './first_look.ts'
@@ -147,11 +147,10 @@ export class RootSet {
 
   /** Attaches what is there, or notes that nothing is; and tells what has changed since the first look. */
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, reporter } = this.#context
+    const { reporter } = this.#context
     const seen = this.#firstLook.seen.get(root.path)
     if (seen === 'missing') return await this.#attachNew(root, isSilent)
-    // With `initial` the file is told to be there as it is by now.
-    if (typeof seen === 'object' && !settings.initial) root.before = seen
+    root.before = this.#before(root.path)
     const isThere = await this.#attachOrExplain(root, isSilent).finally(() => {
       root.before = undefined
     })
@@ -196,15 +195,17 @@ export class RootSet {
     // Comes before the first look, so that later mounts are reported.
     await attacher.watchMounts()
     const fresh = [...files.keys()].filter((path) => !this.#context.byPath.has(path) && this.#mayBeFile(path))
-    const before = (path: string) => {
-      const at = initial ? undefined : this.#firstLook.seen.get(path)
-      return typeof at === 'object' ? at : undefined
-    }
-    for (const root of await fileAttacher.attachTogether(fresh, files, before)) {
+    for (const root of await fileAttacher.attachTogether(fresh, files, (path) => this.#before(path))) {
       this.#context.byPath.set(root.path, root)
       forest.admit(root, initial, initial)
     }
     this.#assertOpen()
+  }
+
+  /** Returns the file that the first look has seen at a path. With `initial` the file is told to be there as it is by now. */
+  #before(path: string): SeenBefore | undefined {
+    const seen = this.#context.settings.initial ? undefined : this.#firstLook.seen.get(path)
+    return typeof seen === 'object' ? seen : undefined
   }
 
   /** Returns true unless something else was at the path within the call: that would have to be told. */

@@ -1,7 +1,7 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { ForestContext } from '../roots/forest/context.ts'
 import type { FollowedLinks, Place } from '../roots/links/followed_links.ts'
 import { Directory } from '../tree/directory.ts'
+import type { EngineContext } from './context.ts'
 
 /**
  * Follows mounts that come and go below roots, and where links lead: the mount table tells of them, and no event does. And finds the files in the trees that are mounted by themselves
@@ -10,28 +10,27 @@ import { Directory } from '../tree/directory.ts'
 export class Submounts {
   /** True: a file is mounted over a name that no entry is known to have. The next event may be of that entry. */
   lacksSome = false
-  readonly #context: ForestContext
-  readonly #links: FollowedLinks
+  readonly #context: EngineContext
   #points: readonly string[] | undefined
   #revision = -1
   // True: some lie in the trees.
   #hasSome = false
 
-  constructor(context: ForestContext, links: FollowedLinks) {
+  constructor(context: EngineContext) {
     this.#context = context
-    this.#links = links
   }
 
   /** Has what is at these mount points looked at, after something was mounted or unmounted there. */
   async onMounts(points: readonly string[]): Promise<void> {
+    const { links } = this.#context
     for (const { parent, name } of this.#placesOf(points)) this.#lookAt(parent, name)
     this.#points = undefined
     this.#revision = -1
     // Another file may be mounted over the same name.
-    await this.#links.followMounted([])
+    await links.followMounted([])
     // Watched before it is looked at: a write between the two would be in neither.
     await this.review()
-    this.#links.onMounts(points)
+    links.onMounts(points)
   }
 
   #lookAt(parent: Directory, name: string): void {
@@ -46,7 +45,7 @@ export class Submounts {
 
   /** Follows the mounted files that are in the tree by now, and no others. Costs nothing while no directory has come or gone. */
   async review(): Promise<void> {
-    const { tree, mountWatch } = this.#context
+    const { tree, mountWatch, links } = this.#context
     if (!this.lacksSome && this.#revision === tree.revision) return
     // A rename above a mounted file moves its point, and the kernel does not tell. To read the table costs a mkdir a fifth, so it is read for known files alone.
     const points = this.#hasSome ? mountWatch.partial(true) : (this.#points ?? mountWatch.partial(false))
@@ -56,17 +55,17 @@ export class Submounts {
     this.lacksSome = false
     const places = [...this.#find(points)]
     this.#hasSome = places.length > 0
-    await this.#links.followMounted(places)
+    await links.followMounted(places)
   }
 
   /** Returns the places of these mount points in the trees of roots, and behind followed links. */
   *#placesOf(points: readonly string[]): Generator<Place> {
-    const { forest, tree } = this.#context
+    const { forest, tree, links } = this.#context
     if (points.length === 0) return
     const bases = forest.standing().flatMap(({ isPresent, top: base, realPath }) => {
       return isPresent && base !== undefined ? [{ base, realPath }] : []
     })
-    for (const { base, realPath } of [...bases, ...this.#links.ends()])
+    for (const { base, realPath } of [...bases, ...links.ends()])
       for (const point of points) {
         const names = point.slice(realPath.length).split('/').filter(Boolean)
         const name = isWithin(point, realPath) ? names.pop() : undefined

@@ -152,7 +152,7 @@ export function wire({ settings, system, queue, mountWatch, listener, inotifyLis
     ...engine,
     rules,
     mountWatch,
-    submounts: new Submounts(inForest, links),
+    submounts: new Submounts(engine),
     overflowRecovery: new OverflowRecovery(engine),
     relayed,
     settle: new Settle(engine, relayed),
