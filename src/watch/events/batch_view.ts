@@ -38,10 +38,11 @@ export class BatchView {
   readonly #namedOf: Array<NamedInBatch | undefined> = []
   // By event about a name: the number of the next event about the same name; 0: none.
   readonly #next: Int32Array
-  readonly #pendingMoves = new Map<number, number>()
-  readonly #arrivals = new Map<number, number>()
-  // The numbers of the events that were translated before their turn.
-  readonly #done = new Set<number>()
+  /** The events that are first halves of renames, by their cookies, and the second halves. */
+  readonly departures = new Map<number, number>()
+  readonly arrivals = new Map<number, number>()
+  /** The events that were translated before their turn. */
+  readonly done = new Set<number>()
 
   /** @param keepsStat returns true if the names of a wd are known with a stat, which a write changes */
   constructor(batch: EventBatch, start: number, end: number, keepsStat: (wd: number) => boolean) {
@@ -80,24 +81,6 @@ export class BatchView {
     return named !== undefined && named.last <= i ? named.seen : undefined
   }
 
-  /** Notes that an event is translated before its turn. */
-  done(i: number): void {
-    this.#done.add(i)
-  }
-
-  isDone(i: number): boolean {
-    return this.#done.has(i)
-  }
-
-  /** Returns the first half of the rename with this cookie, and `arrival` the second, if they are among these events. */
-  pendingMove(cookie: number): number | undefined {
-    return this.#pendingMoves.get(cookie)
-  }
-
-  arrival(cookie: number): number | undefined {
-    return this.#arrivals.get(cookie)
-  }
-
   /** Returns the names at which the events leave open what is there now. */
   findOpen(): OpenNames {
     const open = new Map<number, readonly NamedInBatch[]>()
@@ -129,8 +112,8 @@ export class BatchView {
     if (named.last !== NONE) this.#next[named.last - this.start] = i
     named.last = i
     named.mask = mask
-    if (mask & IN_MOVED_FROM) this.#pendingMoves.set(batch.cookie(i), i)
-    else if (mask & IN_MOVED_TO) this.#arrivals.set(batch.cookie(i), i)
+    if (mask & IN_MOVED_FROM) this.departures.set(batch.cookie(i), i)
+    else if (mask & IN_MOVED_TO) this.arrivals.set(batch.cookie(i), i)
     return named
   }
 

@@ -66,10 +66,7 @@ export class EventHandler {
   note(directory: Directory, name: string): void {
     this.#context.pending.rechecks.noteEvent(directory, name)
     const recorded = this.#recorded
-    if (recorded === undefined) return
-    const known = recorded.get(directory)
-    if (known === undefined) recorded.set(directory, new Set([name]))
-    else known.add(name)
+    recorded?.set(directory, (recorded.get(directory) ?? new Set()).add(name))
   }
 
   /** Translates events. Returns the names that they leave open, and what was seen there. */

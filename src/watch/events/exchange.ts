@@ -27,7 +27,7 @@ export function findExchange(
   displaced: Entry,
 ): WayBack | undefined {
   const { batch } = index
-  const left = index.pendingMove(batch.cookie(arriving))
+  const left = index.departures.get(batch.cookie(arriving))
   if (left === undefined) return undefined
   const [leaving, back] = [index.next(arriving), index.next(left)]
   if (leaving === undefined || back === undefined) return undefined

@@ -44,14 +44,14 @@ export class Renames {
     // The entry may come back to the name that it left.
     if (departed === undefined || (mask & IN_MOVED_TO && departed.cookie === cookie)) return undefined
     // Its arrival, queued later, is translated first: else a reader would take the new entry for the moved one.
-    const i = index.arrival(departed.cookie)
-    const to = i === undefined || index.isDone(i) ? undefined : tree.onlyAt(index.batch.wd(i))
+    const i = index.arrivals.get(departed.cookie)
+    const to = i === undefined || index.done.has(i) ? undefined : tree.onlyAt(index.batch.wd(i))
     // The directory where it arrives may itself be on its way.
     if (i === undefined || to === undefined || pending.moves.above(to) !== undefined) {
       this.giveUp(departed)
       return undefined
     }
-    index.done(i)
+    index.done.add(i)
     return {
       index,
       i,
@@ -131,8 +131,7 @@ export class Renames {
     let wayBack = known && findExchange(index, i, entry, known)
     if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {
       // The known entry goes to an ignored name: it is reported as deleted.
-      index.done(wayBack.leaving)
-      index.done(wayBack.arriving)
+      index.done.add(wayBack.leaving).add(wayBack.arriving)
       this.#editor.delete({ directory, name, entry: known }, wayBack.mask)
       known = undefined
       wayBack = undefined
@@ -158,8 +157,7 @@ export class Renames {
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
     if (known !== undefined && wayBack !== undefined) {
-      index.done(wayBack.leaving)
-      index.done(wayBack.arriving)
+      index.done.add(wayBack.leaving).add(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, undefined)
       const circle = [
         { ...pendingMove, as: placed },

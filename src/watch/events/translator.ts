@@ -42,7 +42,7 @@ export class Translator {
     const { batch, start, end } = index
     for (let i = start; i < end; i++) {
       const name = index.name(i)
-      if (name === '' || index.isDone(i)) continue
+      if (name === '' || index.done.has(i)) continue
       const wd = batch.wd(i)
       const [mask, cookie] = [batch.mask(i), batch.cookie(i)]
       const directory = this.#tree.onlyAt(wd)
@@ -122,7 +122,7 @@ export class Translator {
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
-      event.index.done(event.i)
+      event.index.done.add(event.i)
       if (!this.#renames.arrive(event, known)) this.#arriveFromOutside(event, known)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(event, known)
     else if (mask & (IN_CREATE | IN_DELETE)) {
