@@ -183,13 +183,13 @@ export class Engine implements InotifyListener {
     this.#isQuiet = false
     if (isQuiet) return tree.trim()
     links.takeMoves()
-    if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+    if (!this.#closed && pending.work.size > 0) await this.#drain()
     this.#reviewed = tree.revision
     forest.forsakeVacated()
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
     if (!this.#closed) await this.#rooms.submounts.review()
-    if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+    if (!this.#closed && pending.work.size > 0) await this.#drain()
     tree.trim()
     if (this.#closed) return
     inotify.retire(tree.takeRetired())
@@ -210,7 +210,7 @@ export class Engine implements InotifyListener {
     const { pending, followUp, links, reporter } = this.#rooms
     const { work } = pending
     try {
-      for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
+      for (let i = 0; i < MOST_ROUNDS && work.size > 0; i++) {
         await followUp.list()
         const { links: seen, since } = work.takeLinks()
         if (seen.size > 0) await links.follow(seen, since)

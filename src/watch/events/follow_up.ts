@@ -124,7 +124,7 @@ export class FollowUp {
   async list(): Promise<void> {
     const { pending, shortage } = this.#context
     const { work, moves } = pending
-    if (work.isEmpty) return
+    if (work.size === 0) return
     // A directory on its way is listed where it arrives.
     const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
     if (await shortage.unless(pending, () => this.#list(directories, names))) return

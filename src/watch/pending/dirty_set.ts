@@ -13,10 +13,6 @@ export class DirtySet {
   readonly #names = new ByName<Directory, true>()
   readonly #links = new ByName<Directory, number>()
 
-  get isEmpty(): boolean {
-    return this.size === 0
-  }
-
   /** The number of directories to be listed, and of directories with names or links to be looked at. */
   get size(): number {
     return this.#directories.size + this.#names.size + this.#links.size

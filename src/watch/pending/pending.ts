@@ -30,7 +30,7 @@ export class Pending {
   /** True: a mark in the queue is needed, since something is open, or since an overflow would have too much reported again. */
   get isUnsettled(): boolean {
     const { moves, scans, rechecks, work } = this
-    const isOpen = !moves.isEmpty || !scans.isEmpty || !rechecks.isEmpty || !work.isEmpty
+    const isOpen = !moves.isEmpty || !scans.isEmpty || !rechecks.isEmpty || work.size > 0
     return isOpen || this.unmarked > MOST_UNMARKED
   }
 }
