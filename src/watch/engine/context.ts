@@ -7,7 +7,7 @@ import type { SavedRoots } from '../roots/forest/saved_roots.ts'
 import type { Root } from '../roots/root.ts'
 import type { RepeatingTask } from './repeating_task.ts'
 
-/** The objects of the other rooms, which `engine/` may all use. */
+/** The objects that `engine/` may use. */
 export interface EngineContext extends PollContext {
   /** Roots by their paths, to be written by `engine/` alone. */
   readonly byPath: Map<string, Root>

@@ -1,15 +1,13 @@
 import { TaskQueue } from '../../task_queue.ts'
-import type { Clock } from '../clock.ts'
+import type { PollContext } from '../poll/context.ts'
 
 export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */
   every(): number
-  readonly clock: Clock
   /** Returns true if there is something to do: else no timer runs, and nothing wakes up when nothing happens. */
   needed(): boolean
   /** @param isDue true: it was the timer's turn, and nobody waits for the run */
   run(isDue: boolean): Promise<void>
-  failed(error: unknown): void
   /**
    * Waits in place of the timer, and of runs that would find nothing to do. Resolves with true if there
    * is something to do; if not, the timer decides. undefined: the timer decides in any case.
@@ -19,8 +17,9 @@ export interface RepeatedWork {
   interrupt?(isRunDue: boolean): void
 }
 
-/** Work that is repeated while it is needed. One run at a time. */
+/** Work that is repeated while it is needed. One run at a time. Of a run for which nobody waits, errors are told as trouble. */
 export class RepeatingTask {
+  readonly #context: PollContext
   readonly #work: RepeatedWork
   readonly #queue = new TaskQueue()
   #cancelTimer: (() => void) | undefined
@@ -30,7 +29,8 @@ export class RepeatingTask {
   #isRunning = false
   #stopped = false
 
-  constructor(work: RepeatedWork) {
+  constructor(context: PollContext, work: RepeatedWork) {
+    this.#context = context
     this.#work = work
   }
 
@@ -46,7 +46,7 @@ export class RepeatingTask {
     this.isIdle = true
     idle
       .catch((error) => {
-        if (!this.#stopped) this.#work.failed(error)
+        if (!this.#stopped) this.#context.reporter.trouble(error)
         return false
       })
       .then((isDue) => {
@@ -85,7 +85,7 @@ export class RepeatingTask {
   }
 
   #wait(ms = this.#work.every()): void {
-    this.#cancelTimer = this.#work.clock.after(ms, () => void this.#tick())
+    this.#cancelTimer = this.#context.system.clock.after(ms, () => void this.#tick())
   }
 
   async #tick(): Promise<void> {
@@ -93,7 +93,7 @@ export class RepeatingTask {
     try {
       await this.#run(true)
     } catch (error) {
-      this.#work.failed(error)
+      this.#context.reporter.trouble(error)
     }
     this.#isRunning = false
     this.#cancelTimer = undefined

@@ -29,22 +29,16 @@ export class Settle {
   constructor(context: EngineContext, relayed: Relayed) {
     this.#context = context
     this.#relayed = relayed
-    const { system, reporter, pending } = context
-    const { clock } = system
-    const failed = (error: unknown) => reporter.trouble(error)
-    this.#settling = new RepeatingTask({
+    const { pending } = context
+    this.#settling = new RepeatingTask(context, {
       every: () => SETTLING_MS,
       needed: () => pending.isUnsettled,
       run: () => this.#settle(),
-      clock,
-      failed,
     })
-    this.#retries = new RepeatingTask({
+    this.#retries = new RepeatingTask(context, {
       every: () => Math.max(RETRY_MS, REST * this.#tookMs),
       needed: () => pending.failed.size > 0,
       run: () => this.#retry(),
-      clock,
-      failed,
     })
   }
 

@@ -120,10 +120,8 @@ export function wire({ settings, system, queue, mountWatch, listener, inotifyLis
   }
   const pollScope = new PollScope(inPoll)
   const poller = new Poller(inPoll, pollScope)
-  const polls = new RepeatingTask({
+  const polls = new RepeatingTask(inPoll, {
     every: () => (pollRound === undefined ? relayed.rest : interval),
-    clock: system.clock,
-    failed: (error) => reporter.trouble(error),
     needed: () => pollScope.isNeeded(),
     run: async (isDue) => {
       // One poll of a budget's is of some directories.
