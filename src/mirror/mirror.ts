@@ -2,10 +2,9 @@ import { EventEmitter, once } from 'node:events'
 import { type InspectOptions, inspect } from 'node:util'
 import { InotifyError, refuseUnknown } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
-import type { Missing } from './copy/staged.ts'
 import { type MirrorEvents, type MirrorState, rethrow } from './events.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
-import type { Skipped } from './plan/tree.ts'
+import type { Missing, Skipped } from './plan/tree.ts'
 import type { Prepared, Summary } from './prepare.ts'
 
 /**

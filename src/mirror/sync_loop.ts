@@ -4,8 +4,7 @@ import { RELAYED_MS } from '../relay/relay_client.ts'
 import { warn } from '../warning.ts'
 import type { Conditions } from './conditions.ts'
 import { rethrow } from './events.ts'
-import { TWO_TICKS } from './source/rest.ts'
-import { StatProbes } from './source/stat_probes.ts'
+import { StatProbes, TWO_TICKS } from './source/rest.ts'
 import { lost, type Outcome, type PassContext, SyncPass } from './sync_pass.ts'
 
 /** ms after which all of the source is looked at, though nothing seems to have changed: for those who edit a generation in place. */

@@ -1,15 +1,12 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
 import { atOnce } from '../mounts/syscalls/concurrency.ts'
-import type { Before, Missing, Staged } from './copy/staged.ts'
-import { Stager } from './copy/stager.ts'
+import { type Before, type Staged, Stager } from './copy/stager.ts'
 import type { MirrorConfig } from './options.ts'
-import { isShown } from './plan/generation.ts'
-import { adopted, heldVersion, isShownByLinks, withLastKeys } from './plan/last_good.ts'
-import { linked } from './plan/linked.ts'
-import type { Contribution } from './plan/merge.ts'
+import { adopted, heldVersion, isShownByLinks, linked, withLastKeys } from './plan/last_good.ts'
+import { type Contribution, isShown } from './plan/merge.ts'
 import { danglingLinks, follow, linksIn, NO_DOUBTS } from './plan/reach.ts'
-import type { Skipped } from './plan/tree.ts'
+import type { Missing, Skipped } from './plan/tree.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { movedLinks } from './source/links.ts'
 import { Rest } from './source/rest.ts'
@@ -235,7 +232,7 @@ export class SyncPass {
 
 /** Returns the entries to be told as not mirrored: the first by name. */
 function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Staged): readonly Skipped[] {
-  const all = [...skipped, ...missing.map(({ path, reason }) => ({ path, reason }))]
+  const all = [...skipped, ...missing]
   const more = unnamed + Math.max(0, all.length - MOST_SKIPPED)
   if (more === 0) return all
   return [...all.slice(0, MOST_SKIPPED), { path: '.', reason: `and ${more} more entries` }]

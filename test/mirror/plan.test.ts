@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changedNames, facesOf, nameGeneration } from '../../src/mirror/plan/generation.ts'
+import { changedNames, facesOf, nameGeneration } from '../../src/mirror/plan/merge.ts'
 import { plan, safeWithout } from '../../src/mirror/plan/plan.ts'
 import { file, KEY, type Sketch, tree } from './sketch.ts'
 

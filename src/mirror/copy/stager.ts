@@ -4,10 +4,11 @@ import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { textOf } from '../../name_key.ts'
 import { sameKey } from '../../volume/read_file.ts'
-import type { Generation } from '../plan/generation.ts'
+import type { Generation } from '../plan/merge.ts'
 import {
   isCopyOf,
   leavesOf,
+  type Missing,
   type SourceNode,
   type SourceTree,
   type TargetFile,
@@ -15,12 +16,36 @@ import {
   type TargetTree,
 } from '../plan/tree.ts'
 import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
-import { type Stillness, TWO_TICKS } from '../source/rest.ts'
+import { type Rest, type Stillness, TWO_TICKS } from '../source/rest.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import { beneath, type SourceHandle } from '../source/source_handle.ts'
 import { digestFile, holdsTheSame } from './safe_copy.ts'
-import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
+
+/** A source's part of the target, its new files ready in the staging directory. */
+export interface Staged {
+  /** All but the generation and `..data`. */
+  readonly entries: Map<string, TargetNode>
+  /** The generation, by its name in the source; undefined if the source has none, or it could not be had: its keys keep their last good version. */
+  readonly generation: Generation | undefined
+  /** The entries that should be there, and are not. */
+  readonly missing: readonly Missing[]
+  /** The paths of missing entries of which the target has no older version either. */
+  readonly wanting: ReadonlySet<string>
+  /** Copies that could not be written. */
+  readonly failures: readonly InotifyError[]
+}
+
+/** The source's part so far, and the findings of the passes before. */
+export interface Before {
+  readonly target: TargetTree
+  /** The source's part of the target, as it added that itself. */
+  readonly own: ReadonlyMap<string, TargetNode> | undefined
+  /** The source's generation as the target shows it. */
+  readonly generation: Generation | undefined
+  /** Which paths of the source to read again, though their stat keys have not changed. */
+  readonly rest: Rest
+}
 
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
 interface Unsettled {

@@ -1,4 +1,4 @@
-import { currentGeneration } from './generation.ts'
+import { currentGeneration } from './merge.ts'
 import { type Doubts, follow, keepWithout } from './reach.ts'
 import { nodeAt, sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
 

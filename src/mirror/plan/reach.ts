@@ -1,6 +1,15 @@
 import { posix } from 'node:path'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
-import { type Directory, nodeAt, sameContent, type TargetTree, withOld } from './tree.ts'
+import {
+  type Directory,
+  type Entries,
+  isDirectory,
+  nodeAt,
+  nodesIn,
+  sameContent,
+  type TargetTree,
+  withOld,
+} from './tree.ts'
 
 /** Facts about a source's links that its tree does not hold. Paths are relative to the target. */
 export interface Doubts {
@@ -93,11 +102,6 @@ export function danglingLinks<L extends Node>(tree: Directory<L>): string[] {
   return linksIn(tree).filter((path) => follow(tree, path).node === undefined)
 }
 
-/** The links that lead to a directory, by path. */
-export function directoryLinks<L extends Node>(tree: Directory<L>): string[] {
-  return linksIn(tree).filter((path) => follow(tree, path).node?.kind === 'directory')
-}
-
 /** Follows a path, whatever links are on it and at its end. */
 export function follow<L extends Node>(tree: Directory<L>, path: string): Way<L | Directory<L>> {
   const links: string[] = []
@@ -122,19 +126,9 @@ export function follow<L extends Node>(tree: Directory<L>, path: string): Way<L 
   }
 }
 
-function isDirectory<L extends Node>(node: L | Directory<L>): node is Directory<L> {
-  return node.kind === 'directory'
-}
-
 /** All links, by path. */
-export function linksIn<L extends Node>(
-  { entries }: { readonly entries: ReadonlyMap<string, L | Directory<L>> },
-  prefix = '',
-): string[] {
-  return [...entries].flatMap(([name, node]) => {
-    if (node.kind === 'link') return [prefix + name]
-    return isDirectory(node) ? linksIn(node, `${prefix}${name}/`) : []
-  })
+export function linksIn<L extends Node>(tree: Entries<L>): string[] {
+  return [...nodesIn(tree)].flatMap(([path, { kind }]) => (kind === 'link' ? [path] : []))
 }
 
 /** Returns true if a path, or a directory above it, is among them. */

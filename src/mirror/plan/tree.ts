@@ -27,6 +27,10 @@ export interface Unreadable {
   readonly linksOutside?: boolean
 }
 
+export interface Entries<Leaf> {
+  readonly entries: ReadonlyMap<string, Leaf | Directory<Leaf>>
+}
+
 export interface Directory<Leaf> {
   readonly kind: 'directory'
   readonly key: StatKey
@@ -50,6 +54,12 @@ export interface Skipped {
   readonly path: string
   /** One sentence for people. */
   readonly reason: string
+}
+
+/** An entry that could not be copied. */
+export interface Missing extends Skipped {
+  /** True: the entry is being written, and can be copied at another moment. */
+  readonly isPassing: boolean
 }
 
 /** Returns the key of a stat alone: a node lives as long as the mirror, and the whole stat takes twice the memory. */
@@ -104,6 +114,23 @@ export function nodeAt<L extends { readonly kind: string }>(
   for (const name of path.split('/'))
     node = node !== undefined && 'entries' in node ? node.entries.get(name) : undefined
   return node
+}
+
+/** All nodes beneath a directory, by path: a directory before what is in it. */
+export function* nodesIn<L extends { readonly kind: string }>(
+  { entries }: Entries<L>,
+  prefix = '',
+): Generator<readonly [path: string, node: L | Directory<L>]> {
+  for (const [name, node] of entries) {
+    yield [prefix + name, node]
+    if (isDirectory(node)) yield* nodesIn(node, `${prefix}${name}/`)
+  }
+}
+
+export function isDirectory<L extends { readonly kind: string }>(
+  node: L | Directory<L>,
+): node is Directory<L> {
+  return node.kind === 'directory'
 }
 
 /** Returns a node, or of a directory the files and links beneath it. */

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import { whileThere } from '../../volume/data_link.ts'
 import { DATA } from '../../volume/layout.ts'
-import { directoryLinks, follow } from '../plan/reach.ts'
+import { follow, linksIn } from '../plan/reach.ts'
 import { nodeAt, type SourceTree } from '../plan/tree.ts'
 import { LinksOutside } from './errors.ts'
 import { beneath, type SourceHandle } from './source_handle.ts'
@@ -42,8 +42,10 @@ export async function movedLinks(
   sources: readonly string[],
 ): Promise<Set<string>> {
   const moved = new Set<string>()
-  const isVerified = (path: string) => data !== undefined && follow(tree, path).links.includes(DATA)
-  const links = directoryLinks(tree).filter((path) => !isVerified(path))
+  const links = linksIn(tree).filter((path) => {
+    const way = follow(tree, path)
+    return way.node?.kind === 'directory' && (data === undefined || !way.links.includes(DATA))
+  })
   await atOnce(links, async (path) => {
     const node = nodeAt(tree, path)
     const names = path.split('/')

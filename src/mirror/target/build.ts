@@ -2,9 +2,9 @@ import { InotifyError } from '../../errors.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { StagingArea } from '../copy/staging_area.ts'
-import { currentGeneration } from '../plan/generation.ts'
+import { currentGeneration } from '../plan/merge.ts'
 import type { Step } from '../plan/plan.ts'
-import { Placed, type TargetFile, type TargetNode, type TargetTree } from '../plan/tree.ts'
+import { nodesIn, Placed, type TargetFile, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { Displaced } from '../source/errors.ts'
 import type { Target } from './target.ts'
 
@@ -117,10 +117,6 @@ export function isAtHand(
 }
 
 function pathIn(tree: TargetTree, node: TargetNode): string | undefined {
-  for (const [name, child] of tree.entries) {
-    if (child === node) return name
-    const below = child.kind === 'directory' ? pathIn(child, node) : undefined
-    if (below !== undefined) return `${name}/${below}`
-  }
+  for (const [path, each] of nodesIn(tree)) if (each === node) return path
   return undefined
 }

@@ -2,9 +2,15 @@ import { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
 import { TaskQueue } from '../../task_queue.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { changedNames, currentGeneration, facesOf } from '../plan/generation.ts'
 import { adopted } from '../plan/last_good.ts'
-import { type Contribution, merge, withoutClaimed } from '../plan/merge.ts'
+import {
+  type Contribution,
+  changedNames,
+  currentGeneration,
+  facesOf,
+  merge,
+  withoutClaimed,
+} from '../plan/merge.ts'
 import { plan, type Step, safeWithout } from '../plan/plan.ts'
 import { leavesOf, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { Replaced } from '../source/errors.ts'
