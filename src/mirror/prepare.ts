@@ -16,7 +16,7 @@ import { Source } from './source/source.ts'
 import { SyncLoop } from './sync_loop.ts'
 import type { PassContext } from './sync_pass.ts'
 import { type Inode, lineageOf } from './target/lineage.ts'
-import type { SourceDirectory } from './target/open_target.ts'
+import type { SourceDirectory } from './target/opened_target.ts'
 import { Publisher } from './target/publisher.ts'
 import { Target } from './target/target.ts'
 

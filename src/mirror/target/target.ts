@@ -8,8 +8,14 @@ import { nodeAt, replaceEntries, type TargetNode, type TargetTree, withOld } fro
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
 import type { Inode } from './lineage.ts'
-import { removeIfEmpty } from './open_target.ts'
-import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
+import {
+  isRemoved,
+  letGo,
+  type OpenedTarget,
+  openAt,
+  removeIfEmpty,
+  type TargetPlace,
+} from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
 
 const { O_DIRECTORY } = constants
@@ -178,7 +184,7 @@ export class Target {
   /** Returns the directory to which the path must lead; undefined if only root and this user decide that. */
   async #wayFrom(): Promise<Inode | undefined> {
     const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
-    return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
+    return isTrusted ? undefined : this.#opened.above
   }
 }
 
