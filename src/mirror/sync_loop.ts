@@ -44,14 +44,11 @@ export class SyncLoop {
   }
 
   /** The first pass. */
-  async begin(): Promise<void> {
-    const first = this.#pass()
+  begin(): Promise<void> {
+    const first = this.refresh()
     // The end waits for this one as well: what it makes in the target must be there before the target is cleared.
-    this.#loop = first.then(
-      (outcome) => this.#follow(outcome),
-      () => {},
-    )
-    await first
+    this.#loop = this.#follow()
+    return first
   }
 
   /** Resolves after a pass that begins now, or after the one under way. */
@@ -81,8 +78,8 @@ export class SyncLoop {
     await this.#loop
   }
 
-  async #follow(first: Outcome | undefined): Promise<void> {
-    let outcome = first
+  async #follow(): Promise<void> {
+    let outcome: Outcome | undefined
     while (!this.#ended) {
       if (this.#requests.length === 0) await this.#rest(outcome)
       if (this.#ended) break

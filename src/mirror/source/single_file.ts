@@ -5,7 +5,8 @@ import { DirectoryHandle, lookUpPath } from '../../mounts/syscalls/directory_han
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import { codeOf } from './errors.ts'
+import { codeOf, LinksOutside } from './errors.ts'
+import type { SourceHandle } from './source_handle.ts'
 
 /** Every directory on the way holds a descriptor. */
 const MAX_DEPTH = 32
@@ -14,10 +15,10 @@ const MAX_DEPTH = 32
 const ATTEMPTS = 3
 
 /** The target of a single file's path. */
-export interface SingleFile {
+interface SingleFile {
   /** The directory of the path, opened before the look into it. */
   readonly above: DirectoryHandle
-  /** The directory of the file, which may be the same. The caller closes both. */
+  /** The directory of the file, which may be the same. {@link asDirectory} closes both. */
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
@@ -43,15 +44,15 @@ export class WayToFile {
     this.#path = path
   }
 
-  /** Goes it, each name looked up anew. */
-  async go(): Promise<SingleFile> {
+  /** Goes it, each name looked up anew. The file is the only entry of the directory that this returns, and has the name `alias` there. */
+  async go(alias: string): Promise<SourceHandle> {
     for (let left = ATTEMPTS; ; left--) {
       const walk: Walk = { opened: [], links: 0 }
       let found: SingleFile | undefined
       try {
         found = await this.#walk(walk)
         this.#hasBegun = true
-        return found
+        return asDirectory(found, alias)
       } catch (error) {
         // A directory that `..data` named may be gone before its open.
         const isPassing = ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) && walk.links > 0
@@ -127,4 +128,30 @@ export class WayToFile {
 interface Walk {
   readonly opened: DirectoryHandle[]
   links: number
+}
+
+/** A single file as a directory that has only this: what is mirrored file by file is mirrored like any other. */
+function asDirectory({ above, parent, name, stat, outside }: SingleFile, alias: string): SourceHandle {
+  const look = () => parent.lstat(name)
+  return {
+    revalidates: parent.revalidates,
+    opened: stat,
+    place: above.opened,
+    at: (entry) => (entry === undefined ? above.at() : parent.at(name)),
+    names: async () => [Buffer.from(alias)],
+    stat: look,
+    async lstat() {
+      if (outside !== undefined) throw new LinksOutside("the source's directory", outside)
+      return await look()
+    },
+    async directory() {
+      throw new CallError(constants.errno.ENOTDIR, 'open')
+    },
+    file: (_entry, most) => parent.file(name, most),
+    hold: () => parent.hold(name),
+    async [Symbol.asyncDispose]() {
+      await above.close()
+      if (parent !== above) await parent.close()
+    },
+  }
 }

@@ -5,7 +5,7 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { Replaced, reasonOf, SourceLost } from './errors.ts'
 import { WayToFile } from './single_file.ts'
-import { SoleFile, type SourceHandle } from './source_handle.ts'
+import type { SourceHandle } from './source_handle.ts'
 
 /**
  * A source by its path, which is looked at anew for each pass: a descriptor held from before would go on showing a directory
@@ -85,7 +85,7 @@ export class Source {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
     try {
-      if (this.alias !== undefined) return new SoleFile(await this.#way.go(), this.alias)
+      if (this.alias !== undefined) return await this.#way.go(this.alias)
       // The thread keeps the order.
       const lookingUp = lookUpPath(this.calls, this.path)
       const opening = DirectoryHandle.open(this.calls, this.path, this.#kind?.revalidates)
