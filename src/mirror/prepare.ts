@@ -1,12 +1,13 @@
 import type { EventEmitter } from 'node:events'
 import { basename, dirname } from 'node:path'
-import { AddonLoadError, InotifyError } from '../errors.ts'
+import { AddonLoadError } from '../errors.ts'
 import { mountById } from '../mounts/mount_of.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { requireProc } from '../mounts/proc.ts'
 import { CallError, codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
+import { failure } from '../publish/failure.ts'
 import { Conditions } from './conditions.ts'
 import { type MirrorEvents, rethrow } from './events.ts'
 import type { MirrorConfig } from './options.ts'
@@ -15,7 +16,7 @@ import { Relayed } from './relayed.ts'
 import { Source } from './source/source.ts'
 import { SyncLoop } from './sync_loop.ts'
 import type { PassContext } from './sync_pass.ts'
-import { type Inode, lineageOf } from './target/lineage.ts'
+import { type Inode, isSame, lineageOf } from './target/lineage.ts'
 import type { SourceDirectory } from './target/opened_target.ts'
 import { Publisher } from './target/publisher.ts'
 import { Target } from './target/target.ts'
@@ -153,7 +154,7 @@ async function findSource(path: string, calls: SyscallThread): Promise<Found> {
     if (error instanceof AddonLoadError) throw error
     const errno = error instanceof CallError ? -error.errno : 'EIO'
     const hint = codeOf(error) === 'EACCES' ? UNREADABLE : UNREACHABLE
-    throw new InotifyError({ errno, syscall: 'open', path, hint })
+    throw failure(errno, 'open', path, hint)
   }
 }
 
@@ -161,12 +162,10 @@ async function findSource(path: string, calls: SyscallThread): Promise<Found> {
 async function refuseAsFile(calls: SyscallThread, { inode }: Found, path: string): Promise<void> {
   const stat = await calls.stat({ fd: AT_FDCWD, name: path }).catch(() => undefined)
   if (stat === undefined) return
-  const refuse = (errno: 'EISDIR' | 'EINVAL', hint: string) =>
-    new InotifyError({ errno, syscall: 'mirror', path, hint })
-  if (stat.isDirectory())
-    throw refuse('EISDIR', 'the source is a single file: name the file in this directory that it shall be')
-  if (stat.dev === inode.dev && stat.ino === inode.ino)
-    throw refuse('EINVAL', 'it is the source itself: the target must be another file, best on a tmpfs')
+  const isFile = 'the source is a single file: name the file in this directory that it shall be'
+  if (stat.isDirectory()) throw failure('EISDIR', 'mirror', path, isFile)
+  const isSource = 'it is the source itself: the target must be another file, best on a tmpfs'
+  if (isSame(stat, inode)) throw failure('EINVAL', 'mirror', path, isSource)
 }
 
 /** Returns true if a path leads through the mount point, or to its place. */

@@ -1,4 +1,4 @@
-import { codeOf } from '../mounts/syscalls/call_error.ts'
+import { except, succeeds } from '../mounts/syscalls/call_error.ts'
 import type { HeldFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { AT_REMOVEDIR } from '../mounts/syscalls/syscall_thread.ts'
@@ -49,13 +49,8 @@ async function move(from: Place, to: Place): Promise<boolean> {
 
 /** Returns false if the two are on two mounts. */
 async function renameOnMount(from: Place, to: Place): Promise<boolean> {
-  try {
-    await from.directory.calls.rename(from.directory.at(from.name), to.directory.at(to.name))
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EXDEV') return false
-    throw error
-  }
+  const renaming = from.directory.calls.rename(from.directory.at(from.name), to.directory.at(to.name))
+  return await succeeds(renaming, 'EXDEV')
 }
 
 /** Copies the source and returns the version that was copied. */
@@ -160,9 +155,7 @@ async function syncContent({ directory, name, shown }: Place): Promise<void> {
  */
 async function requireRemovable({ directory, name, shown }: Place): Promise<void> {
   const asked = directory.calls.unlink(directory.at(name), AT_REMOVEDIR)
-  await about(shown, asked, 'it could not be removed when it has been copied').catch((error) => {
-    if (codeOf(error) !== 'ENOTDIR') throw error
-  })
+  await about(shown, asked, 'it could not be removed when it has been copied').catch(except('ENOTDIR'))
 }
 
 async function removeSource(source: Place, version: FileStat): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../mounts/syscalls/call_error.ts'
+import { succeeds } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
@@ -82,14 +82,11 @@ async function updateLinks(directory: DirectoryHandle, keys: Keys, { links }: La
 
 async function makeLink(directory: DirectoryHandle, name: string): Promise<void> {
   const { calls } = directory
-  try {
-    await calls.symlink(linkText(name), directory.at(name))
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    // An old file, perhaps with the same content as the key: its readers find the file or the link.
-    await calls.symlink(linkText(name), directory.at(LINK_NEXT))
-    await renameNext(directory, LINK_NEXT, name)
-  }
+  const making = calls.symlink(linkText(name), directory.at(name))
+  if (await succeeds(making, 'EEXIST')) return
+  // An old file, perhaps with the same content as the key: its readers find the file or the link.
+  await calls.symlink(linkText(name), directory.at(LINK_NEXT))
+  await renameNext(directory, LINK_NEXT, name)
 }
 
 async function removeVersions(
@@ -141,12 +138,8 @@ async function openOrMake(calls: SyscallThread, path: string, mode: number): Pro
 async function makeDirectory({ directory, name }: Place, mode: number): Promise<void> {
   const { calls } = directory
   const mark = new VersionMark(await directory.stat())
-  try {
-    await calls.mkdir(directory.at(name), mark.isNeeded ? VersionMark.NEW_MODE : mode)
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return
-    throw error
-  }
+  const making = calls.mkdir(directory.at(name), mark.isNeeded ? VersionMark.NEW_MODE : mode)
+  if (!(await succeeds(making, 'EEXIST'))) return
   await using made = await directory.directory(name)
   // The readers have another umask. But where others may rename, a directory of another use may have got the name.
   if (await mark.isNew(made, directory))

@@ -1,4 +1,4 @@
-import { CallError } from '../../mounts/syscalls/call_error.ts'
+import { CallError, succeeds } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
@@ -58,13 +58,8 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
 
 /** false where it is refused: EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know. */
 async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown: string): Promise<boolean> {
-  try {
-    await onTarget(shown, calls.chown(fd, Number(uid), Number(gid)))
-    return true
-  } catch (error) {
-    if (['EPERM', 'EINVAL'].includes(codeOf(error))) return false
-    throw error
-  }
+  const giving = onTarget(shown, calls.chown(fd, Number(uid), Number(gid)))
+  return await succeeds(giving, 'EPERM', 'EINVAL')
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
+import { succeeds } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
@@ -138,10 +139,7 @@ async function swapData(
   // A source may have an entry of the draft's name, which stays while `..data` is swapped.
   const [above, draft] = isDraftContent ? [work.held, work.next()] : [parent, DATA_NEXT]
   const putAway = () => calls.rename(above.at(draft), work.held.at(work.next()))
-  try {
-    await calls.symlink(to, above.at(draft))
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+  if (!(await succeeds(calls.symlink(to, above.at(draft)), 'EEXIST'))) {
     // Left from a mirror that was killed between these lines.
     await putAway()
     await calls.symlink(to, above.at(draft))
@@ -175,12 +173,8 @@ async function publish(
 ): Promise<boolean> {
   const { held } = work
   const { calls } = held
-  try {
-    await calls.rename(held.at(made), parent.at(name))
-    return false
-  } catch (error) {
-    if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
-  }
+  const renaming = calls.rename(held.at(made), parent.at(name))
+  if (await succeeds(renaming, 'EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST')) return false
   try {
     await exchange(calls, held.at(made), parent.at(name), held.at(work.next()))
   } catch (error) {
@@ -195,11 +189,8 @@ async function publish(
  * is `aside`.
  */
 async function exchange(calls: SyscallThread, from: At, to: At, aside: At): Promise<void> {
-  try {
-    return await calls.rename(from, to, RENAME_EXCHANGE)
-  } catch (error) {
-    if (!['EINVAL', 'ENOSYS', 'ENOTSUP'].includes(codeOf(error))) throw error
-  }
+  const exchanging = calls.rename(from, to, RENAME_EXCHANGE)
+  if (await succeeds(exchanging, 'EINVAL', 'ENOSYS', 'ENOTSUP')) return
   await calls.rename(to, aside)
   try {
     await calls.rename(from, to)

@@ -1,5 +1,6 @@
-import { InotifyError } from '../../errors.ts'
+import type { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
+import { failure } from '../../publish/failure.ts'
 import type { Contribution } from '../plan/merge.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetNode } from '../plan/tree.ts'
@@ -35,10 +36,6 @@ export function irretrievable(
   const more = names.size > TOLD ? ` and ${names.size - TOLD} more` : ''
   const what = `${[...names].slice(0, TOLD).join(', ')}${more} of ${[...sources].join(', ')}`
   const rest = keepsOthersBack ? '; what is new of other keys waits for that' : ''
-  return new InotifyError({
-    errno: 'ENODATA',
-    syscall: 'mirror',
-    path: target,
-    hint: `missing in the target, and not to be had again: ${what}, which is over the limits, lost or unreadable${rest}`,
-  })
+  const hint = `missing in the target, and not to be had again: ${what}, which is over the limits, lost or unreadable${rest}`
+  return failure('ENODATA', 'mirror', target, hint)
 }

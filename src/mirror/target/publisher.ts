@@ -1,5 +1,6 @@
 import { InotifyError } from '../../errors.ts'
 import { textOf } from '../../name_key.ts'
+import { failure } from '../../publish/failure.ts'
 import { TaskQueue } from '../../task_queue.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { adopted } from '../plan/last_good.ts'
@@ -174,15 +175,10 @@ export class Publisher {
   ): Promise<Published | undefined> {
     const target = this.#target
     const { tree, conflicts } = merge(contributions, target.opened.tree)
-    const failures = conflicts.map(
-      ({ name, sources: [first, second] }) =>
-        new InotifyError({
-          errno: 'EEXIST',
-          syscall: 'mirror',
-          path: `${second}/${textOf(name)}`,
-          hint: `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`,
-        }),
-    )
+    const failures = conflicts.map(({ name, sources: [first, second] }) => {
+      const hint = `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`
+      return failure('EEXIST', 'mirror', `${second}/${textOf(name)}`, hint)
+    })
     const all = plan(target.opened.tree, tree)
     const doubts = contributions.map((each) => each.doubts)
     const without = (failed: Iterable<string>, steps: readonly Step[]) =>

@@ -17,6 +17,18 @@ export class CallError extends Error {
   }
 }
 
+/** Lets errors with one of these codes pass, in a `catch`: undefined stands for what was asked for. Throws any other. */
+export function except(...codes: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!codes.includes(codeOf(error))) throw error
+  }
+}
+
+/** Returns true when a call has succeeded, and false if it fails with one of these codes. Throws any other error. */
+export async function succeeds(call: Promise<unknown>, ...refusals: readonly string[]): Promise<boolean> {
+  return (await call.then(() => true, except(...refusals))) === true
+}
+
 /** The errno name of an error, '' if it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { succeeds } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
@@ -113,12 +113,8 @@ export function versionName(now = new Date()): string {
 async function makeVersion(directory: DirectoryHandle): Promise<string> {
   for (;;) {
     const name = versionName()
-    try {
-      await directory.calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
-      return name
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-    }
+    const making = directory.calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
+    if (await succeeds(making, 'EEXIST')) return name
   }
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { except } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
@@ -15,23 +15,14 @@ export async function writeAll({ calls, fd }: HeldFile, data: Buffer): Promise<v
 
 /** Returns when what has been written will outlast a power failure. */
 export async function syncFile(calls: SyscallThread, fd: number): Promise<void> {
-  try {
-    await calls.sync(fd)
-  } catch (error) {
-    if (!HAS_NONE.includes(codeOf(error))) throw error
-  }
+  await calls.sync(fd).catch(except(...HAS_NONE))
 }
 
 /** Syncs a directory's names likewise. A directory that may not be read cannot be opened for fsync(2): its names are as durable as its mount makes them. */
 export async function syncDirectory(directory: DirectoryHandle): Promise<void> {
   const { calls } = directory
-  let fd: number
-  try {
-    fd = await openToRead(directory)
-  } catch (error) {
-    if (codeOf(error) === 'EACCES') return
-    throw error
-  }
+  const fd = await openToRead(directory).catch(except('EACCES'))
+  if (fd === undefined) return
   await syncFile(calls, fd)
   await calls.close(fd)
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { printable } from '../../errors.ts'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { codeOf, except } from '../../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
@@ -39,12 +39,7 @@ export async function lstatIfThere(
   directory: DirectoryHandle,
   name: string | Buffer,
 ): Promise<FileStat | undefined> {
-  try {
-    return await directory.lstat(name)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  return await directory.lstat(name).catch(except('ENOENT'))
 }
 
 /** Opens the place of a path. A symlink at its end is not followed. */
@@ -126,13 +121,8 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
       shown,
       'a symlink that another user has laid in a directory where others may write is not followed: name what it leads to',
     )
-  try {
-    return await link.calls.readlinkBytes({ fd: link.fd, name: '' })
-  } catch (error) {
-    // readlink(2) says so of an entry that has been no symlink since.
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined
-    throw error
-  }
+  // readlink(2) says so of an entry that has been no symlink since.
+  return await link.calls.readlinkBytes({ fd: link.fd, name: '' }).catch(except('ENOENT', 'EINVAL'))
 }
 
 /** Returns true if a link's text is up to a user who may write to its directory, but perhaps not to its target. */
