@@ -1,13 +1,13 @@
-import { InotifyError } from '../../errors.ts'
+import { except } from '../../mounts/syscalls/call_error.ts'
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
-import { codeOf, orAbsent } from '../source/errors.ts'
-import { isNote, STAGING_NAME } from './own.ts'
-import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
+import { failure } from '../../publish/failure.ts'
+import { orAbsent } from '../source/errors.ts'
+import { isNote, readStateFile, STAGING_NAME, STATE_FILES, type StagingState } from './own.ts'
 
 /** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
 export const LOCK_FILE = 'lock'
@@ -65,13 +65,8 @@ export async function openLeftover(
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
     if (lock === undefined || state?.target !== target.opened.ino || isAnother) return void (await close())
     // Without locks nobody can tell.
-    if ((await tryLock(lock.calls, lock.fd)) === 'taken')
-      throw new InotifyError({
-        errno: 'EBUSY',
-        syscall: 'mirror',
-        path: shown,
-        hint: 'another mirror writes to this target: give each a target of its own',
-      })
+    const hint = 'another mirror writes to this target: give each a target of its own'
+    if ((await tryLock(lock.calls, lock.fd)) === 'taken') throw failure('EBUSY', 'mirror', shown, hint)
     return {
       name,
       state,
@@ -98,21 +93,19 @@ export async function removeStaging(
   lock?: HeldFile,
   isMade = false,
 ): Promise<void> {
-  for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
+  // A directory that has been removed, with the target most often, is one that cannot be listed: getdents(2).
+  const names = await held.names(MOST_NAMES).catch(except('ENOENT', 'ESTALE'))
+  for (const work of (names ?? []).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
   // The state file first: being killed in here leaves what removeUnfinished() knows.
   for (const file of STATE_FILES) await removeTree(held, file, isMade ? undefined : isNote)
   // FUSE and NFS keep a file that is removed while it is open, under another name: the directory would not be empty.
   await lock?.[Symbol.asyncDispose]()
   await removeTree(held, LOCK_FILE, isMade ? undefined : isNote)
-  try {
-    const now = await target.lstat(name)
-    // If another directory has taken the name since, rmdir(2) removes it only if it is empty.
-    if (now.dev === held.opened.dev && now.ino === held.opened.ino)
-      await target.calls.unlink(target.at(name), AT_REMOVEDIR)
-  } catch (error) {
-    if (!['ENOENT', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error))) throw error
-  }
+  const now = await target.lstat(name).catch(except('ENOENT', 'ENOTDIR'))
+  if (now?.dev !== held.opened.dev || now.ino !== held.opened.ino) return
+  // If another directory has taken the name since, rmdir(2) removes it only if it is empty.
+  await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(except('ENOENT', 'ENOTEMPTY', 'ENOTDIR'))
 }
 
 /** Opens the lock file of a staging directory of this user's; undefined if there is none. Does not open another user's file for writing. */
@@ -157,10 +150,4 @@ async function isUnfinished(held: DirectoryHandle): Promise<boolean> {
     if (stat !== undefined && !isNote(stat)) return false
   }
   return true
-}
-
-/** A directory that has been removed, with the target most often, is one that cannot be listed: getdents(2). */
-function noneIfGone(error: unknown): Buffer[] {
-  if (!['ENOENT', 'ESTALE'].includes(codeOf(error))) throw error
-  return []
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
+import { CallError, codeOf, except } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
@@ -18,8 +18,7 @@ import {
   stagingsIn,
   WORK_PREFIX,
 } from './leftover_staging.ts'
-import { isNote, NOTE_MODE, requireNew, stagingName } from './own.ts'
-import { type StagingState, writeStateFile } from './state_file.ts'
+import { isNote, NOTE_MODE, requireNew, type StagingState, stagingName, writeStateFile } from './own.ts'
 
 /** A staging directory that has just been made. */
 interface Made {
@@ -193,12 +192,8 @@ export class Staging {
 
 /** Returns true if nobody has removed a directory or file. NFS and FUSE no longer know a removed one; others say that it has no name. */
 export async function hasLinks(held: DirectoryHandle | HeldFile): Promise<boolean> {
-  try {
-    return !wasRemoved(held.opened, await held.stat())
-  } catch (error) {
-    if (['ENOENT', 'ESTALE'].includes(codeOf(error))) return false
-    throw error
-  }
+  const now = await held.stat().catch(except('ENOENT', 'ESTALE'))
+  return now !== undefined && !wasRemoved(held.opened, now)
 }
 
 type Entries = ReadonlyMap<string, readonly string[]>

@@ -1,18 +1,18 @@
 import { basename, dirname } from 'node:path'
-import { InotifyError, printable } from '../../errors.ts'
+import { type InotifyError, printable } from '../../errors.ts'
+import { codeOf, except, succeeds } from '../../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { AT_FDCWD, AT_REMOVEDIR, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { failure } from '../../publish/failure.ts'
 import { warn } from '../../warning.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { TargetTree } from '../plan/tree.ts'
-import { codeOf } from '../source/errors.ts'
 import { openLeftover, stagingsIn } from '../staging/leftover_staging.ts'
 import { requireNew } from '../staging/own.ts'
 import { hasLinks, Staging } from '../staging/staging.ts'
 import { readBack } from '../staging/takeover.ts'
-import { type Inode, isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
-import { isTrustedWay } from './trusted_way.ts'
+import { type Inode, isSame, isTrustedWay, isWithin, type Lineage, lineageOf } from './lineage.ts'
 
 const TMPFS_MAGIC = 0x01021994
 const RAMFS_MAGIC = 0x858458f6
@@ -63,13 +63,8 @@ export async function openAt(calls: SyscallThread, place: TargetPlace, from?: In
   for (let left = ATTEMPTS; ; left--) {
     const opened = await openOnce(calls, place, from)
     if (opened !== undefined) return opened
-    if (left === 0)
-      throw new InotifyError({
-        errno: 'ENOENT',
-        syscall: 'mirror',
-        path: place.directory,
-        hint: 'it is removed as often as it is made: something else cleans up there',
-      })
+    const hint = 'it is removed as often as it is made: something else cleans up there'
+    if (left === 0) throw failure('ENOENT', 'mirror', place.directory, hint)
   }
 }
 
@@ -81,7 +76,8 @@ async function openOnce(
 ): Promise<OpenedTarget | undefined> {
   const apart = sources.filter(({ isFile }) => !isFile)
   await using parent = await onTarget(directory, openAbove(calls, directory))
-  let held = from === undefined ? await onTarget(directory, openExisting(calls, directory)) : undefined
+  const existing = from ? undefined : DirectoryHandle.open(calls, directory).catch(except('ENOENT'))
+  let held = existing && (await onTarget(directory, existing))
   let created = false
   let staging: Staging | undefined
   try {
@@ -91,7 +87,9 @@ async function openOnce(
       const inside = await onTarget(directory, lineageOf(parent))
       if (apart.some(({ lineage }) => isWithin(inside, lineage)))
         throw overlap(directory, 'it would be inside the source')
-      created = await onTarget(directory, makeDirectory(parent, basename(directory)))
+      const making = parent.calls.mkdir(parent.at(basename(directory)), 0o700)
+      // A second mirror might have made it since it was found missing.
+      created = await onTarget(directory, succeeds(making, 'EEXIST'))
       held = await onTarget(directory, openBelow(parent, directory, from))
     }
     if (created) {
@@ -137,7 +135,7 @@ async function openAbove(calls: SyscallThread, path: string): Promise<DirectoryH
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
     const hint = `make ${printable(dirname(path))} first`
-    throw new InotifyError({ errno: 'ENOENT', syscall: 'open', path, hint })
+    throw failure('ENOENT', 'open', path, hint)
   }
 }
 
@@ -163,12 +161,9 @@ async function isEmptyOrOurs(held: DirectoryHandle, path: string): Promise<boole
 }
 
 function untrusted(path: string): InotifyError {
-  return new InotifyError({
-    errno: 'EPERM',
-    syscall: 'mirror',
-    path,
-    hint: 'the directory was removed, renamed or replaced, and as others may write the way to it, what is there now is not written to: put it back, or an empty directory, or start the mirror again',
-  })
+  const hint =
+    'the directory was removed, renamed or replaced, and as others may write the way to it, what is there now is not written to: put it back, or an empty directory, or start the mirror again'
+  return failure('EPERM', 'mirror', path, hint)
 }
 
 /**
@@ -201,32 +196,9 @@ async function warnUnlessInMemory(target: DirectoryHandle, path: string): Promis
 
 /** Removes the target's directory, unless there is something in it that the mirror did not make. */
 export async function removeIfEmpty(calls: SyscallThread, directory: string): Promise<void> {
-  try {
-    await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
-  } catch (error) {
-    // Somebody else's file in it, a mount on it, or gone already; or something else has the name.
-    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].includes(codeOf(error))) throw error
-  }
-}
-
-/** false if another has made it since it was found missing, as a second mirror might. */
-async function makeDirectory(parent: DirectoryHandle, name: string): Promise<boolean> {
-  try {
-    await parent.calls.mkdir(parent.at(name), 0o700)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
-async function openExisting(calls: SyscallThread, path: string): Promise<DirectoryHandle | undefined> {
-  try {
-    return await DirectoryHandle.open(calls, path)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  // Somebody else's file in it, a mount on it, or gone already; or something else has the name.
+  const isLeft = except('ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY')
+  await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR).catch(isLeft)
 }
 
 async function refuseOverlaps(
@@ -243,10 +215,6 @@ async function refuseOverlaps(
 }
 
 function overlap(path: string, what: string): InotifyError {
-  return new InotifyError({
-    errno: 'EINVAL',
-    syscall: 'mirror',
-    path,
-    hint: `${what}: the target must be a directory apart from it, best on a tmpfs`,
-  })
+  const hint = `${what}: the target must be a directory apart from it, best on a tmpfs`
+  return failure('EINVAL', 'mirror', path, hint)
 }

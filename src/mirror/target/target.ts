@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
-import { InotifyError } from '../../errors.ts'
+import type { InotifyError } from '../../errors.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { failure } from '../../publish/failure.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { nodeAt, replaceEntries, type TargetNode, type TargetTree, withOld } from '../plan/tree.ts'
 import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
-import type { Inode } from './lineage.ts'
+import { type Inode, isSame, isTrustedWay } from './lineage.ts'
 import {
   isRemoved,
   letGo,
@@ -16,7 +17,6 @@ import {
   removeIfEmpty,
   type TargetPlace,
 } from './opened_target.ts'
-import { isTrustedWay } from './trusted_way.ts'
 
 const { O_DIRECTORY } = constants
 
@@ -83,9 +83,8 @@ export class Target {
     const { held } = this.#opened
     const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(orAbsent)
     if (there !== undefined) this.#calls.close(there.fd)
-    const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
     // True also over another mount of it: writes to the held directory appear in both.
-    if (isSame) {
+    if (isSame(there?.stat, held.opened)) {
       try {
         return await this.#restage()
       } catch (error) {
@@ -142,8 +141,7 @@ export class Target {
   async removeIfOwn(): Promise<void> {
     if (!this.#opened.staging.createdTarget) return
     const there = await this.#calls.stat({ fd: AT_FDCWD, name: this.shown }).catch(() => undefined)
-    if (there?.dev === this.held.opened.dev && there.ino === this.held.opened.ino)
-      await removeIfEmpty(this.#calls, this.shown)
+    if (isSame(there, this.held.opened)) await removeIfEmpty(this.#calls, this.shown)
   }
 
   /** Closes all that is open but the present staging directory, which is removed or left before. */
@@ -178,7 +176,7 @@ export class Target {
   }
 
   #stale(hint: string): InotifyError {
-    return new InotifyError({ errno: 'ESTALE', syscall: 'mirror', path: this.shown, hint })
+    return failure('ESTALE', 'mirror', this.shown, hint)
   }
 
   /** Returns the directory to which the path must lead; undefined if only root and this user decide that. */
