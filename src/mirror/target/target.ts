@@ -83,8 +83,9 @@ export class Target {
     const { held } = this.#opened
     const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(orAbsent)
     if (there !== undefined) this.#calls.close(there.fd)
+    const isHeld = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
     // True also over another mount of it: writes to the held directory appear in both.
-    if (isSame(there?.stat, held.opened)) {
+    if (isHeld) {
       try {
         return await this.#restage()
       } catch (error) {
