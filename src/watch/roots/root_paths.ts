@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { EventsContext } from '../events/context.ts'
@@ -53,7 +53,7 @@ export class RootPaths {
     const byPath = new Map(ways.map((way) => [way.path, way]))
     return paths.map(({ path, isLink }, i) => {
       const way = byPath.get(sought[i] as string) as Way
-      return isLink ? way : { ...way, path, realPath: within(way.realPath, path) }
+      return isLink ? way : { ...way, path, realPath: join(way.realPath, basename(path)) }
     })
   }
 
@@ -110,9 +110,4 @@ export class RootPaths {
 /** Returns a key of the links, the end and the watches of a way, to see if any of these has changed. */
 export function routeOf({ realPath, links }: Way, watched: readonly WatchedName[]): string {
   return [realPath, ...links.flatMap(({ path, to }) => [path, to]), keyOf(watched)].join('\0')
-}
-
-/** Returns the path of the same last name in a directory. */
-function within(directory: string, path: string): string {
-  return `${directory === '/' ? '' : directory}/${basename(path)}`
 }

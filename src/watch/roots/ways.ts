@@ -26,11 +26,14 @@ const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
 /** The instance that adds watches. */
 export type Adding = Pick<InotifyInstance, 'add'>
 
-/** The watches of a path's way, each with the name that the path leads over. */
+/** A watched name that a path leads over. */
+interface WatchedHop extends WatchedName {
+  readonly path: string
+}
+
+/** The watches of a path's way. */
 export interface WatchedWay {
-  watched: WatchedName[]
-  /** The paths of these names, in the same order. */
-  paths: readonly string[]
+  watched: readonly WatchedHop[]
   /** The reason why some are missing: no watches are left or, failing that, something may not be read. */
   refused: InotifyError | undefined
 }
@@ -47,24 +50,20 @@ export function watchWays(way: Way, withName: boolean, cache: PathWatchCache): W
   for (const end of [realPath, ...turns])
     for (const hop of cache.upFrom(hops.has(end) ? dirname(end) : end))
       if (!hops.has(hop.path)) hops.set(hop.path, hop)
-  const watched: WatchedName[] = []
-  const paths: string[] = []
+  const watched: WatchedHop[] = []
   let refused: InotifyError | undefined
-  for (const { path: entry, added } of hops.values()) {
+  for (const { added } of hops.values()) {
     if (added instanceof InotifyError) {
       if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
-    } else if (added !== undefined) {
-      watched.push(added)
-      paths.push(entry)
-    }
+    } else if (added !== undefined) watched.push(added)
   }
-  return { watched, paths, refused }
+  return { watched, refused }
 }
 
 /** An entry that a path leads over, and the watch of its directory; undefined: that is missing. */
 interface Hop {
   readonly path: string
-  readonly added: WatchedName | InotifyError | undefined
+  readonly added: WatchedHop | InotifyError | undefined
 }
 
 /** Adds each watch once: thousands of ways may have a directory in common. */
@@ -84,7 +83,7 @@ export class PathWatchCache {
     const added = this.#wds.has(key) ? this.#wds.get(key) : tryToAdd(this.#inotify, directory, mask)
     this.#wds.set(key, added)
     if (added === undefined) this.#missing.add(directory)
-    return { path, added: typeof added === 'number' ? { wd: added, name: basename(path) } : added }
+    return { path, added: typeof added === 'number' ? { path, wd: added, name: basename(path) } : added }
   }
 
   /** Returns the hops from an entry up: each may be renamed, and a missing one may come. */

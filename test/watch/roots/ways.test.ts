@@ -24,26 +24,26 @@ const plain = { path: '/a/b/c', realPath: '/a/b/c', links: [], left: [] }
 describe('watchWays', () => {
   test('answers the watches that were added beside the refusal of another', () => {
     const { watched, refused } = watchWays(plain, true, new PathWatchCache(adding({ '/a': 1 })))
-    expect(watched).toEqual([{ wd: 1, name: 'b' }])
+    expect(watched).toEqual([{ path: '/a/b', wd: 1, name: 'b' }])
     expect(refused).toMatchObject({ code: 'ENOSPC', path: '/a/b' })
   })
 
   test('goes on behind a refusal: others may be had, since they are there already', () => {
     const way = { path: '/a/b/l', realPath: '/x/y', links: [{ path: '/a/b/l', to: '/x/y' }], left: [] }
     const { watched, refused } = watchWays(way, true, new PathWatchCache(adding({ '/x': 1 })))
-    expect(watched).toEqual([{ wd: 1, name: 'y' }])
+    expect(watched).toEqual([{ path: '/x/y', wd: 1, name: 'y' }])
     expect(refused).toMatchObject({ code: 'ENOSPC' })
   })
 
   test('of what is missing the nearest directory that is there is watched for its name, and be it the topmost', () => {
     const { watched } = watchWays(plain, true, new PathWatchCache(adding({ '/': 1 }, 'ENOENT')))
-    expect(watched).toEqual([{ wd: 1, name: 'a' }])
+    expect(watched).toEqual([{ path: '/a', wd: 1, name: 'a' }])
     // With all directories there, the topmost one needs no watch, because `/` cannot be renamed.
     expect(
       watchWays(plain, true, new PathWatchCache(adding({ '/': 1, '/a': 2, '/a/b': 3 }))).watched,
     ).toEqual([
-      { wd: 3, name: 'c' },
-      { wd: 2, name: 'b' },
+      { path: '/a/b/c', wd: 3, name: 'c' },
+      { path: '/a/b', wd: 2, name: 'b' },
     ])
   })
 

@@ -82,17 +82,17 @@ export class LinkHops {
 
   /** @param along undefined: nothing is watched */
   constructor(way: Way, along: WatchedWay | undefined) {
-    const { watched, paths, refused } = along ?? UNWATCHED
+    const { watched, refused } = along ?? UNWATCHED
     const own = ownLinkOf(way)
     const isStart = (path: string) => path === way.path || path === own
     const isEnd = (path: string) => path === way.realPath
     const wdsAt = (is: (path: string) => boolean) => [
-      ...new Set(watched.flatMap(({ wd }, i) => (is(paths[i] as string) ? [wd] : []))),
+      ...new Set(watched.filter(({ path }) => is(path)).map(({ wd }) => wd)),
     ]
     this.directory = dirname(way.realPath)
     this.turns = turnsOf(way).map((turn) => (turn === own ? dirname(own) : turn))
     this.isWatched = along !== undefined
-    this.shared = watched.filter((_, i) => !isStart(paths[i] as string) && !isEnd(paths[i] as string))
+    this.shared = watched.filter(({ path }) => !isStart(path) && !isEnd(path))
     this.#starts = wdsAt(isStart)
     this.#ends = wdsAt(isEnd)
     const watches = [this.isWatched, refused === undefined, this.#starts, this.#ends, keyOf(this.shared)]
@@ -112,7 +112,7 @@ export class LinkHops {
 /** A file that is mounted over a name in a directory of the tree. It is followed as if the name were a symlink to it. */
 export class MountedFile extends FollowedLink {}
 
-const UNWATCHED: WatchedWay = { watched: [], paths: [], refused: undefined }
+const UNWATCHED: WatchedWay = { watched: [], refused: undefined }
 
 /** Returns the real path of the link itself: the first symlink of its name, of which there may be others on the way. */
 function ownLinkOf({ path, links }: Way): string | undefined {
