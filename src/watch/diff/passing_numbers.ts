@@ -14,9 +14,9 @@ import type { Snapshot } from './snapshot/snapshot.ts'
 export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
   if (!snapshot.directories.some(({ mount }) => mount.usesPolling)) return
   for (const [found, known] of new KnownPlaces().of(snapshot)) {
-    const { listing } = found
+    const { listing, isRead } = found
     const { mount, ino } = known
-    if (mount.numbersPass || !mount.usesPolling || listing === undefined) continue
+    if (mount.numbersPass || !mount.usesPolling || !isRead || listing === undefined) continue
     if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
     const isIt = ino === 0 || ino === listing.ino
     // No listing says which directory a root, or the end of a link, is.
@@ -32,8 +32,8 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
 /** Drops the known numbers on mounts where numbers pass: they say nothing. */
 export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
   if (!snapshot.directories.some(({ mount }) => mount.numbersPass)) return
-  for (const [, known] of new KnownPlaces().of(snapshot)) {
-    if (!known.mount.numbersPass) continue
+  for (const [{ isRead }, known] of new KnownPlaces().of(snapshot)) {
+    if (!isRead || !known.mount.numbersPass) continue
     known.ino = 0
     for (const entry of tree.entriesOf(known).values()) entry.ino = 0
     tree.trim()

@@ -1,5 +1,5 @@
+import { KnownPlaces } from '../diff/snapshot/known_places.ts'
 import type { Snapshot } from '../diff/snapshot/snapshot.ts'
-import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
 import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -9,16 +9,14 @@ import type { Tree } from '../tree/tree.ts'
  * none has come, gone or moved, each unlisted one is as it is believed to be, and a move has changed both directories.
  * So the listings alone can be compared with the beliefs. Otherwise all must be listed, to know what has become of what.
  */
-export function keepsDirectories({ directories }: Snapshot, tree: Tree): boolean {
-  const knownAs = new Map<SnapshotDir, Directory>()
-  return directories.every((found) => {
-    const { name, listing, parent, target } = found
-    const above = target === undefined && parent !== undefined ? knownAs.get(parent) : undefined
-    const known = target?.requested ?? (above && tree.entriesOf(above).get(name))
-    if (listing === undefined || !(known instanceof Directory)) return false
+export function keepsDirectories(snapshot: Snapshot, tree: Tree): boolean {
+  const knownAs = new KnownPlaces().of(snapshot)
+  return snapshot.directories.every((found) => {
+    const { listing } = found
+    const known = knownAs.get(found)
+    if (listing === undefined || known === undefined) return false
     const isIt = known.ino === listing.ino || known.mount.numbersPass
     if (!isIt || !tree.isAttached(known)) return false
-    knownAs.set(found, known)
     return listing.isUnchanged || (isWhole(listing) && hasSameDirectories(listing, known, tree))
   })
 }

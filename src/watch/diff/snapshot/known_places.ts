@@ -17,16 +17,15 @@ export class KnownPlaces {
     return names.get(name)
   }
 
-  /** Yields the directories that were read, each with the directory known at its place. */
-  *of({ directories }: Snapshot): Generator<[SnapshotDir, Directory]> {
+  /** Returns, for each directory of a snapshot, the directory known at its place, if there is one. */
+  of({ directories }: Snapshot): ReadonlyMap<SnapshotDir, Directory> {
     const knownAs = new Map<SnapshotDir, Directory>()
     for (const found of directories) {
       const { name, parent, target } = found
       const above = parent && (knownAs.get(parent) ?? parent.match)
       const known = target?.requested ?? (above && this.at(above, name))
-      if (known === undefined) continue
-      knownAs.set(found, known)
-      if (found.isRead) yield [found, known]
+      if (known !== undefined) knownAs.set(found, known)
     }
+    return knownAs
   }
 }

@@ -73,8 +73,8 @@ export class Looker {
     const requests = asked.map((each) => ({ ...this.#scanner.placeOf(each), recursive, stat: true }))
     await this.#walker.walk(requests, (listing) => void snapshot.take(listing))
     const seen = new Map<Directory, Listing>()
-    for (const [{ listing }, known] of new KnownPlaces().of(snapshot))
-      if (listing?.ino === known.ino && !keepsStat(known)) seen.set(known, listing)
+    for (const [{ listing, isRead }, known] of new KnownPlaces().of(snapshot))
+      if (isRead && listing?.ino === known.ino && !keepsStat(known)) seen.set(known, listing)
     return seen
   }
 
