@@ -89,8 +89,9 @@ export class Comparison {
     // A directory that could not be read to its end before has some entries, from events or from that part.
     if (isListing && !match.isListed && match.isEmpty) {
       found.isNew = true
-      if (!this.#pack(found))
+      if (!this.#isPackable(found))
         for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
+      else if (listing.filesCount > 0) match.takePacked(listing.packedFiles)
       return
     }
     const doubtedSince = this.#doubtedSince(match)
@@ -152,15 +153,7 @@ export class Comparison {
     }
   }
 
-  /** Takes a new directory into the tree as the walker packed it, if nothing of it is to be reported. Returns false if that cannot be done. */
-  #pack(found: SnapshotDir): boolean {
-    if (!this.#isPackable(found)) return false
-    const { match, listing } = found
-    if (match !== undefined && listing !== undefined && listing.filesCount > 0)
-      match.takePacked(listing.packedFiles)
-    return true
-  }
-
+  /** Returns true if a new directory can be taken into the tree as the walker packed it, as nothing of it is to be reported. */
   #isPackable({ mount, refused, bases }: SnapshotDir): boolean {
     const { baseline, statAll } = this.#diff.options
     const { recursive, hidesSome, followsLinks } = this.#diff.rules
@@ -234,7 +227,7 @@ export class Comparison {
     if (match === undefined || !found.isRead || found.isNew) return []
     return [...match.subdirectories()].filter((directory) => {
       const { name } = directory
-      const isThere = matching.isKept(directory) || snapshot.hasLeftOut(directory)
+      const isThere = matching.isKept(directory) || snapshot.leftOut?.has?.(directory)
       if (isThere || matching.isFound(directory)) return false
       return found.covers(name) && pending.moves.from(match, name) === undefined
     })

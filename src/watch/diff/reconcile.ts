@@ -1,7 +1,7 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Change } from '../report/change.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
-import { type Directory, isUnwatched } from '../tree/directory.ts'
+import { type Directory, isUnwatched, isWithin } from '../tree/directory.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { Alterations } from './alterations.ts'
 import { Comparison } from './comparison.ts'
@@ -134,9 +134,7 @@ class Reconciliation {
     if (parent === undefined) return
     // No event may be left to tell what is at that place.
     this.#diff.pending.rechecks.add(parent, name)
-    let above: Directory | undefined = directory
-    while (above !== undefined && above !== stale) above = above.parent
-    if (above === undefined) this.#script.delete({ directory: parent, name, entry: stale })
+    if (!isWithin(directory, stale)) this.#script.delete({ directory: parent, name, entry: stale })
   }
 
   #alter(): void {

@@ -28,15 +28,16 @@ export class Looker {
 
   /** Sets `seen` of each of these names, by wd, to the present entry; without its stat where none is kept. */
   async look(byWd: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
-    const { tree } = this.#context
+    const { tree, settings } = this.#context
     const asked: Array<{ directory: Directory; names: readonly LookedAt[] }> = []
     const requests: WalkRequest[] = []
     for (const [wd, names] of byWd) {
       const directories = tree.at(wd)
       const directory = directories.find((each) => tree.isAttached(each))
       if (directory === undefined) continue
-      const all = names.map(({ name }) => name)
-      requests.push(this.#scanner.requestForNames(directory, all, directories.some(keepsStat)))
+      const stat = directories.some(keepsStat)
+      const hash = stat && settings.hash && directory.mount.usesPolling
+      requests.push({ ...this.#scanner.placeOf(directory), stat, hash, names: names.map(({ name }) => name) })
       asked.push({ directory, names })
     }
     await this.#walker.walk(requests, (listing) => {

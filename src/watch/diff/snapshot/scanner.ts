@@ -168,12 +168,6 @@ export class Scanner {
     await this.extend(snapshot, [...level, ...others], options)
   }
 
-  /** Returns the request for some names in a directory. */
-  requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
-    const hash = stat && this.#context.settings.hash && directory.mount.usesPolling
-    return { ...this.placeOf(directory), stat, hash, names }
-  }
-
   /** Returns the request for a directory. */
   requestFor(directory: Directory, options: ScanOptions): WalkRequest {
     return this.request(this.target(this.begin(), directory), options)

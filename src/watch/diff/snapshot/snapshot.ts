@@ -24,7 +24,7 @@ export class Snapshot {
   /** False: the scan has not looked where links lead, nor what begins at a mount point. */
   readonly isResolved: boolean
   /** Tells which known directories were found in place, and left out since they are as they were. */
-  readonly #leftOut: { has?(directory: Directory): boolean } | undefined
+  readonly leftOut: { has?(directory: Directory): boolean } | undefined
   /** Watches that the walker has added to directories that are no part of this. */
   readonly unclaimed: number[] = []
   readonly #refusals: Refusal[] = []
@@ -40,11 +40,7 @@ export class Snapshot {
     this.#rules = rules
     this.startedAt = startedAt
     this.isResolved = isResolved
-    this.#leftOut = leftOut
-  }
-
-  hasLeftOut(directory: Directory): boolean {
-    return this.#leftOut?.has?.(directory) ?? false
+    this.leftOut = leftOut
   }
 
   /** Sets the targets of the listings to come. */

@@ -205,7 +205,7 @@ export class RootForest {
   release(root: Root): void {
     root.coverer = undefined
     // The root was lost, so what comes is reported as new.
-    if (root.top !== undefined) this.#plantAnew(root, root.top.mount)
+    if (root.top !== undefined) this.plant(root, new WatchedMount(root.top.mount))
     else if (root.absence === undefined) root.absence = absenceOf(root)
     this.#released.push(root)
     this.#outdate()
@@ -246,12 +246,7 @@ export class RootForest {
     }
     this.lose(root, 'deleted', 'rescan')
     this.drop(root)
-    this.#plantAnew(root, top.mount)
-  }
-
-  /** Gives a root an empty tree: what comes is reported as new. */
-  #plantAnew(root: Root, before: WatchedMount): void {
-    this.plant(root, new WatchedMount(before))
+    this.plant(root, new WatchedMount(top.mount))
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
