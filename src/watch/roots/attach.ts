@@ -127,7 +127,7 @@ export class Attacher {
     mount.base = top
     const found = isRestored ? undefined : await this.#savedRoots.of(root)
     const comparison = await this.#savedRoots.plant(top, found)
-    const saved = found?.kind === 'directory' && comparison === undefined ? undefined : found
+    const saved = found?.root.kind === 'directory' && comparison === undefined ? undefined : found
     const isTold = settings.initial || since?.isOpen || root.absence !== undefined
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
@@ -154,7 +154,7 @@ export class Attacher {
       else if (saved !== undefined && isAbsence(error)) this.#savedRoots.miss(root, top, saved)
       throw error
     }
-    if (saved?.kind === 'file') since?.refuseKind(root.path, saved)
+    if (saved?.root.kind === 'file') since?.refuseKind(root.path, saved)
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)

@@ -42,7 +42,7 @@ export class FileAttacher {
   async attach(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
     const { settings, forest, since } = this.#context
     forest.drop(root)
-    if (saved?.kind === 'directory') since?.refuseKind(root.path, saved)
+    if (saved?.root.kind === 'directory') since?.refuseKind(root.path, saved)
     const fromSaved = savedFile(saved)
     const wasThere = root.file !== undefined || fromSaved !== undefined
     const isNew = !wasThere && root.before === undefined

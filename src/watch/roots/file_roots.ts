@@ -3,7 +3,7 @@ import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { O_PATH, SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
-import type { Kind, LostReason, Source } from '../report/change.ts'
+import type { LostReason, Source } from '../report/change.ts'
 import { closedError, codeOf, isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
@@ -14,6 +14,8 @@ import { pollInstead, turnsOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
+
+const NO_EVENTS: Hint = { all: 0, own: 0 }
 
 /** The finding that a file root is gone; or, of a lost one, that something has happened on the way to it. */
 export interface FileFinding {
@@ -49,20 +51,20 @@ export class FileRoots {
 
   /** Looks at the files whose events are hints. */
   async *take(hints: ReadonlyMap<Root, Hint>): AsyncGenerator<FileFinding, void> {
-    for (const [root, { own, all }] of hints) {
-      const what = await this.#take(root as AttachedFile, own, all)
-      if (what !== undefined) yield { root, what, reason: reasonOf(root as AttachedFile, own, all) }
+    for (const [root, hint] of hints) {
+      const what = await this.#take(root as AttachedFile, hint)
+      if (what !== undefined) yield { root, what, reason: reasonOf(root as AttachedFile, hint) }
     }
   }
 
-  async #take(root: AttachedFile, own: number, all: number): Promise<FileFinding['what'] | undefined> {
+  async #take(root: AttachedFile, hint: Hint): Promise<FileFinding['what'] | undefined> {
     // The path may lead over another directory now, and to another file.
-    const mayBeOther = (all & (ABOUT_NAME | GONE)) !== 0
+    const mayBeOther = (hint.all & (ABOUT_NAME | GONE)) !== 0
     if (mayBeOther) await this.#watchAgain(root)
     if (!root.file.isPresent) return 'may be back'
-    if (mayBeOther) return await this.#look(root, own, own || all, 'inotify')
+    if (mayBeOther) return await this.#look(root, 'inotify', hint)
     // In an unreadable directory, only IN_ATTRIB tells that a file that still has another name was replaced.
-    return await this.#lookTwice(root, own, own || all, 'inotify')
+    return await this.#lookTwice(root, 'inotify', hint)
   }
 
   /** True: a poll looks at some of them. */
@@ -91,7 +93,7 @@ export class FileRoots {
   /** Looks at each file, whatever was told of it: a poll at those that are polled, any other look at the rest. */
   lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
     const roots = [...this.#attached()].filter(({ mount }) => mount.usesPolling === (source === 'poll'))
-    return this.#findings(roots, (root) => this.#lookTwice(root, 0, 0, source))
+    return this.#findings(roots, (root) => this.#lookTwice(root, source))
   }
 
   /**
@@ -150,38 +152,32 @@ export class FileRoots {
     // A file that came as a mount, or is back after an unmount, tells of itself: for this look it counts as mounted.
     file.isMountPoint ||= isMountPoint
     await this.#watchAgain(root)
-    const what = await this.#look(root, 0, 0, 'rescan', since)
+    const what = await this.#look(root, 'rescan', NO_EVENTS, since)
     file.isMountPoint = isMountPoint
     return what
   }
 
   /** Looks at a file. If another is there, of which no event of the name has told, its watch is still the old file's: watches the new one, and looks again. */
-  async #lookTwice(
-    root: AttachedFile,
-    own: number,
-    mask: number,
-    source: Source,
-  ): Promise<'lost' | undefined> {
+  async #lookTwice(root: AttachedFile, source: Source, hint?: Hint): Promise<'lost' | undefined> {
     const { file, mount } = root
     const before = file.entry?.ino
-    const what = await this.#look(root, own, mask, source)
+    const what = await this.#look(root, source, hint)
     if (what !== undefined || file.entry?.ino === before || !mount.usesInotify) return what
     await this.#watchAgain(root)
-    return await this.#look(root, 0, 0, source)
+    return await this.#look(root, source)
   }
 
   async #look(
     { file, mount }: AttachedFile,
-    own: number,
-    mask: number,
     source: Source,
+    { own, all } = NO_EVENTS,
     since?: number,
   ): Promise<'lost' | undefined> {
     const calls = this.#callsFor(mount)
     // If the look fails, the file is as it was, for all that could be seen.
     const news = await file.look(own, calls, since).catch((error) => this.#context.reporter.trouble(error))
     if (news === 'lost') return news
-    if (news) this.tell(file, news, mask, source)
+    if (news) this.tell(file, news, own || all, source)
     return undefined
   }
 
@@ -194,24 +190,18 @@ export class FileRoots {
   /** Reports the files whose teller has changed, since `ignore` was replaced: as gone if an outer root will report them as new, as new if it has reported them as gone. */
   reportTurned(before: ReadonlyMap<FileRoot, boolean>, type: 'create' | 'delete'): void {
     const isTeller = type === 'create'
-    for (const [file, is] of this.tellers())
-      if (is === isTeller && before.get(file) === !isTeller) this.#report(file, type, file.kind)
+    for (const [file, is] of this.tellers()) {
+      const { path, kind } = file
+      if (is === isTeller && before.get(file) === !isTeller)
+        this.#context.reporter.report([{ type, path, kind, mask: 0, source: 'rescan' }])
+    }
   }
 
   /** Reports news of a file, unless an outer root does. */
   tell(file: FileRoot, type: Exclude<FileNews, 'lost' | undefined>, mask: number, source: Source): void {
-    const kind = this.#context.coverings.kindTold(file, type === 'create')
-    if (kind !== undefined) this.#report(file, type, kind, mask, source)
-  }
-
-  #report(
-    { path }: FileRoot,
-    type: 'create' | 'modify' | 'attrib' | 'delete',
-    kind: Kind,
-    mask = 0,
-    source: Source = 'rescan',
-  ): void {
-    this.#context.reporter.report([{ type, path, kind, mask, source }])
+    const { coverings, reporter } = this.#context
+    const kind = coverings.kindTold(file, type === 'create')
+    if (kind !== undefined) reporter.report([{ type, path: file.path, kind, mask, source }])
   }
 
   /** Watches the hops again. Attacher watches those of a missing root. */
@@ -250,7 +240,7 @@ export function newsSince({ watched }: Root, { wd }: SeenBefore): 'modify' | und
 }
 
 /** Returns the reason of a loss, by the finding of the look, and by the events that led to the look: of the file itself, and of all on the way. */
-function reasonOf({ file: { reason } }: AttachedFile, own: number, all: number): LostReason {
+function reasonOf({ file: { reason } }: AttachedFile, { own, all }: Hint): LostReason {
   if (reason !== 'deleted') return reason
   if (own & IN_UNMOUNT) return 'unmounted'
   return own & IN_MOVE_SELF || all & IN_MOVED_FROM ? 'renamed' : 'deleted'

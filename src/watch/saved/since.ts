@@ -10,7 +10,6 @@ import { entryAsMeant, type Meaning, plant } from './plant.ts'
 
 /** The saved state of a root that is to be compared. */
 export interface Remembered {
-  readonly kind: SavedRoot['kind']
   /** ms since the epoch: see {@link Saved.toldUntil}. */
   readonly toldUntil: number
   readonly root: SavedRoot
@@ -92,7 +91,6 @@ export class Since {
     const likeness = root.kind === 'absent' ? 'same' : likenessOf(root.filesystem, now, isSameBoot)
     if (likeness !== 'another')
       return {
-        kind: root.kind,
         toldUntil,
         root,
         names: path.slice(root.path.length).split('/').filter(Boolean),
@@ -112,7 +110,7 @@ export class Since {
   }
 
   /** Reports that a directory is a file by now, or the other way round. */
-  refuseKind(path: string, { kind }: Remembered): void {
+  refuseKind(path: string, { root: { kind } }: Remembered): void {
     this.#refuse('ENODATA', `'${textOf(path)}' was a ${kind} when it was saved: ${AS_NEW}`)
   }
 

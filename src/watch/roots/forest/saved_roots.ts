@@ -22,7 +22,7 @@ export class SavedRoots {
 
   /** Adds the saved entries of a directory to the tree. Returns how they are compared with the present ones; undefined: there are none to compare. */
   async plant(top: Directory, saved: Remembered | undefined): Promise<DiffOptions | undefined> {
-    if (saved?.kind !== 'directory' || !(await this.#context.since?.plant(top, saved))) return undefined
+    if (saved === undefined || !(await this.#context.since?.plant(top, saved))) return undefined
     return { ...SAVED, since: saved.toldUntil }
   }
 
@@ -45,7 +45,7 @@ export class SavedRoots {
     if (root.top !== undefined || root.file !== undefined) return
     const saved = await this.of(root)
     const file = savedFile(saved)
-    if (saved?.kind === 'directory') {
+    if (saved?.root.kind === 'directory') {
       const top = forest.plant(root, new WatchedMount({ backend: 'poll', why: 'nothing is there' }))
       if (await this.plant(top, saved)) this.miss(root, top, saved)
       else forest.drop(root)
