@@ -8,7 +8,7 @@ import type { PollContext } from './context.ts'
 import type { PollRound } from './poll_round.ts'
 import type { PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
-import { replacedRoots, throwIfShort } from './polled_roots.ts'
+import { reattachReplaced, throwIfShort } from './polled_roots.ts'
 import type { WatchShift } from './watch_shift.ts'
 
 /** The options by which some directories are listed, without those below that are known. */
@@ -45,8 +45,9 @@ export class BudgetedPoll {
       changed = await this.#poll(directories, eventNames)
     } finally {
       events.stopRecording()
+      const now = system.clock.elapsed()
       // Else the change that hindered it would be told a round later.
-      this.#heat(changed ?? directories)
+      for (const each of changed ?? directories) this.#round.heat(each, now)
     }
   }
 
@@ -82,9 +83,7 @@ export class BudgetedPoll {
       const mounts = this.#scope.mounts()
       // A directory that got a watch was listed later than here.
       if (!begun.isValid(mounts) || leftover.some((each) => !each.mount.leftover.has(each))) return undefined
-      const replaced = replacedRoots(roots, snapshot)
-      for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
-      if (replaced.length > 0) return []
+      if (await reattachReplaced(roots, snapshot, rootMonitor)) return []
       const from = leftover.length > 0 ? since : 0
       const changed = new Set<Directory>()
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, changed } as const
@@ -100,11 +99,6 @@ export class BudgetedPoll {
     } finally {
       this.#round.note(entriesOf(found), clock.elapsed() - at, clock.cpu() - cpu)
     }
-  }
-
-  #heat(directories: Iterable<Directory>): void {
-    const now = this.#context.system.clock.elapsed()
-    for (const each of directories) this.#round.heat(each, now)
   }
 }
 

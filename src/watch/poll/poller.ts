@@ -13,7 +13,7 @@ import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
 import { POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
-import { replacedRoots, throwIfShort } from './polled_roots.ts'
+import { reattachReplaced, throwIfShort } from './polled_roots.ts'
 import { WatchShift } from './watch_shift.ts'
 
 // A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
@@ -167,10 +167,7 @@ export class Poller {
       // A directory that got a watch was listed later than here: no poll would put right what this one told of it.
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
       if (unwatched.some(isWatchedNow)) return false
-      // A root that is another directory by now is lost, and not compared with what it was.
-      const replaced = replacedRoots(roots, snapshot)
-      for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
-      if (replaced.length > 0) return false
+      if (await reattachReplaced(roots, snapshot, rootMonitor)) return false
       // The beliefs about what a partial poll left out have changed: all of it is needed.
       const isOvertaken = !begun.isCurrent(mounts)
       if (isPartial && (isOvertaken || !keepsDirectories(snapshot, tree))) return false
