@@ -41,13 +41,7 @@ export class Attacher {
    * @param isSilent true: nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    let isThere = false
-    try {
-      await this.#attachOrAwait(root, isSilent)
-      isThere = true
-    } finally {
-      this.#savedRoots.settle(root, isThere)
-    }
+    await this.#attachOrAwait(root, isSilent).finally(() => this.#savedRoots.settle(root))
   }
 
   async #attachOrAwait(root: Root, isSilent: boolean): Promise<void> {

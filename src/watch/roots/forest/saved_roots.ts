@@ -64,8 +64,8 @@ export class SavedRoots {
   }
 
   /** Settles a root after its first look: a saved root that is not there is reported as lost. */
-  settle(root: Root, isThere: boolean): void {
-    if (this.#missing.delete(root) && !isThere)
+  settle(root: Root): void {
+    if (this.#missing.delete(root) && !root.isPresent)
       this.#context.reporter.report([asLost(root, 'deleted', 'snapshot')])
   }
 }
