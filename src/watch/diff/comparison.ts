@@ -186,7 +186,9 @@ export class Comparison {
 
   #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (this.#isDirectory(at, name, entry)) return
-    if (this.#isUnresolved(entry)) {
+    const { rules, snapshot } = this.#diff
+    // The scan has not looked where the link leads.
+    if (entry.kind === 'symlink' && rules.followsLinks && !snapshot.isResolved) {
       this.#arriveUnresolved(at, name, entry, known)
       return
     }
@@ -194,11 +196,6 @@ export class Comparison {
     const to = at.match
     if (to !== undefined)
       this.moves.push({ to, name, entry, from: undefined, isFree: at.isNew, isDone: false })
-  }
-
-  /** Returns true if an entry is a link to be followed and the scan has not looked where it leads. */
-  #isUnresolved({ kind }: Entry): boolean {
-    return kind === 'symlink' && this.#diff.rules.followsLinks && !this.#diff.snapshot.isResolved
   }
 
   #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {

@@ -18,7 +18,9 @@ export async function areSilent(
 ): Promise<boolean[]> {
   const directories = ways.flatMap((way) => [way.realPath, ...turnsOf(way)].map((place) => dirname(place)))
   // Failures are said by those who ask for a single path.
-  const surveyed = await system.survey([...new Set(directories)]).catch(() => NONE)
+  const surveyed = await system
+    .survey([...new Set(directories)])
+    .catch(() => new Map<string, SurveyedDirectory>())
   const isSilentAt = async (path: string) => !surveyed.has(path) && (await isSilent(path, choose))
   const isSilentWay = async (way: Way) => {
     const turns = await Promise.all(turnsOf(way).map((turn) => isSilentAt(dirname(turn))))
@@ -28,8 +30,6 @@ export async function areSilent(
   }
   return await Promise.all(ways.map(isSilentWay))
 }
-
-const NONE: ReadonlyMap<string, SurveyedDirectory> = new Map()
 
 async function isSilent(path: string, choose: Choose): Promise<boolean> {
   try {

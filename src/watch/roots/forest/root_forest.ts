@@ -7,8 +7,6 @@ import { absenceOf, asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
 
-const NONE: readonly Root[] = []
-
 /**
  * The trees of the roots. A path is reported once, however many roots cover it: so no tree's top lies below another's by path. A root whose directory is in
  * another root's tree is *covered*: it has no tree of its own, and its top is that directory (see {@link CoveredRoots}). The class knows the trees, and not
@@ -22,7 +20,7 @@ export class RootForest {
   /** Grows when a root is admitted: others may be covered by it. */
   revision = 0
   #isClosed = false
-  #released: Root[] = []
+  readonly #released: Root[] = []
   // undefined: to be found out. It is asked for after each task, and there may be thousands.
   #standing: readonly Root[] | undefined
 
@@ -218,10 +216,7 @@ export class RootForest {
 
   /** Returns the roots that were lost or {@link release}d since the last call: nobody has looked for them yet. */
   takeReleased(): readonly Root[] {
-    if (this.#released.length === 0) return NONE
-    const released = this.#released
-    this.#released = []
-    return released.filter((root) => !root.isPresent && this.isStanding(root))
+    return this.#released.splice(0).filter((root) => !root.isPresent && this.isStanding(root))
   }
 
   #enter(root: Root, coverer: Root): void {
