@@ -100,6 +100,8 @@
           ],
           'cflags!': ['-O3'],
           'cflags': ['-Os'],
+          # Of libstdc++ it has what run/base/memory.cc has, where a delete without a size is none.
+          'cflags_cc': ['-fsized-deallocation', '-U_GLIBCXX_ASSERTIONS'],
         },
       ],
     }],

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <initializer_list>
+#include <vector>
 
 #include "run/base/report.h"
 #include "run/caller.h"
@@ -341,7 +342,7 @@ unsigned Supervisor::Interval() const {
 void Supervisor::Sweep() {
   swept_ = Now();
   if (sweeps_ > 0) sweeps_--;
-  Vector<Instance*> closed;
+  std::vector<Instance*> closed;
   instances_.FindClosed(&closed);
   for (Instance* each : closed) {
     for (const Watch& watch : each->watches()) watch.polled->shadow()->Forget(each, watch.wd);

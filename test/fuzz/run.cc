@@ -33,12 +33,6 @@ bool ReportTo(int) {
 void Exit(int status) {
   throw Ended{status};
 }
-void* Allocate(size_t bytes) {
-  return malloc(bytes);
-}
-void Free(void* memory, size_t) {
-  free(memory);
-}
 void AddError(Text*, long) {}
 
 namespace {

@@ -5,21 +5,12 @@
 #include <unistd.h>
 
 #include "libc/environment.h"
-#include "run/base/memory.h"
 #include "run/base/report.h"
 
 char** environment;
 
 __attribute__((constructor)) static void SetEnvironment() {
   environment = environ;
-}
-
-void* Allocate(size_t bytes) {
-  return malloc(bytes);
-}
-
-void Free(void* memory, size_t) {
-  free(memory);
 }
 
 [[noreturn]] void ExitIndeed(int status) asm("__real__Z4Exiti");

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <new>
+#include <algorithm>
 
 #include "run/base/directory_reader.h"
 #include "run/caller.h"
@@ -55,21 +55,22 @@ bool IsInstance(const char* path) {
 
 }  // namespace
 
-size_t Instance::Place(int wd) const {
-  return watches_.Place([wd](const Watch& watch) { return watch.wd < wd ? -1 : watch.wd > wd; });
+std::vector<Watch>::const_iterator Instance::Place(int wd) const {
+  return std::lower_bound(watches_.begin(), watches_.end(), wd,
+                          [](const Watch& each, int sought) { return each.wd < sought; });
 }
 
 Polled* Instance::Find(int wd) const {
-  const size_t at = Place(wd);
-  return at < watches_.size() && watches_[at].wd == wd ? watches_[at].polled : nullptr;
+  const auto at = Place(wd);
+  return at != watches_.end() && at->wd == wd ? at->polled : nullptr;
 }
 
 void Instance::Note(int wd, Polled* polled) {
-  if (Find(wd) == nullptr) watches_.Insert(Place(wd), {wd, polled});
+  if (Find(wd) == nullptr) watches_.insert(Place(wd), {wd, polled});
 }
 
 void Instance::Forget(int wd) {
-  if (Find(wd) != nullptr) watches_.Remove(Place(wd));
+  if (Find(wd) != nullptr) watches_.erase(Place(wd));
 }
 
 Instance* Instances::Make(int flags, int* error) {
@@ -79,9 +80,8 @@ Instance* Instances::Make(int flags, int* error) {
     if (fd >= 0) close(static_cast<int>(fd));
     return nullptr;
   }
-  auto* made = new (Allocate(sizeof(Instance))) Instance(static_cast<int>(fd), next_id_++);
-  all_.Add(made);
-  return made;
+  all_.push_back(std::make_unique<Instance>(static_cast<int>(fd), next_id_++));
+  return all_.back().get();
 }
 
 void Instances::NoteInherited() {
@@ -94,37 +94,36 @@ void Instances::NoteInherited() {
 Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
   const long own = syscall(SYS_getpid);
   bool is_compared = true;
-  for (Instance* each : all_) {
+  for (const auto& each : all_) {
     const long order = syscall(SYS_kcmp, own, thread, KCMP_FILE, each->fd(), fd);
-    if (order == 0) return each;
+    if (order == 0) return each.get();
     is_compared = is_compared && order > 0;
   }
   if (is_compared) return nullptr;
   // kcmp(2) is refused, as to an ordinary container. proc(5) writes a line for each watch, whoever
   // reads how few of them: that takes 4 us each. A program that has made one instance alone is spared it.
   if (!IsInstance(PathOf(thread, "fd/").Add(fd).text())) return nullptr;
-  if (is_of_the_program && next_id_ == 2 && all_.size() == 1 && !is_any_inherited_) return all_[0];
+  if (is_of_the_program && next_id_ == 2 && all_.size() == 1 && !is_any_inherited_) return all_[0].get();
   const uint64_t id = MarkOf(PathOf(thread, "fdinfo/").Add(fd).text());
-  for (Instance* each : all_)
-    if (each->id() == id) return each;
+  for (const auto& each : all_)
+    if (each->id() == id) return each.get();
   return nullptr;
 }
 
 void Instances::Drop(Instance* instance) {
-  all_.RemoveIf([&](const Instance* each) { return each == instance; });
-  instance->~Instance();
-  Free(instance, sizeof(Instance));
+  const auto is_it = [&](const auto& each) { return each.get() == instance; };
+  all_.erase(std::find_if(all_.begin(), all_.end(), is_it));
 }
 
-void Instances::FindClosed(Vector<Instance*>* closed) {
+void Instances::FindClosed(std::vector<Instance*>* closed) {
   bool is_any_unseen = false;
-  for (Instance* each : all_) {
-    each->unseen = Of(each->holder, each->number, false) == each ? 0 : each->unseen + 1;
+  for (const auto& each : all_) {
+    each->unseen = Of(each->holder, each->number, false) == each.get() ? 0 : each->unseen + 1;
     is_any_unseen = is_any_unseen || each->unseen > 0;
   }
   if (is_any_unseen) FindHolders();
-  for (Instance* each : all_)
-    if (each->unseen >= 2) closed->Add(each);
+  for (const auto& each : all_)
+    if (each->unseen >= 2) closed->push_back(each.get());
 }
 
 void Instances::FindHolders() {

@@ -3,8 +3,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <memory>
+#include <vector>
+
 #include "base/unique_fd.h"
-#include "run/base/vector.h"
 
 class Polled;
 
@@ -26,7 +28,7 @@ class Instance {
   Polled* Find(int wd) const;
   void Note(int wd, Polled* polled);
   void Forget(int wd);
-  const Vector<Watch>& watches() const { return watches_; }
+  const std::vector<Watch>& watches() const { return watches_; }
 
   // The place where it was last seen, and how often in turn it was not since.
   pid_t holder = 0;
@@ -34,11 +36,11 @@ class Instance {
   unsigned unseen = 0;
 
  private:
-  size_t Place(int wd) const;
+  std::vector<Watch>::const_iterator Place(int wd) const;
 
   UniqueFd fd_;
   uint64_t id_;
-  Vector<Watch> watches_;
+  std::vector<Watch> watches_;
 };
 
 class Instances {
@@ -52,12 +54,12 @@ class Instances {
   void Drop(Instance* instance);
   // Finds those that no process has any more, as two looks in turn say. In between a descriptor may be on its
   // way from one process to another.
-  void FindClosed(Vector<Instance*>* closed);
+  void FindClosed(std::vector<Instance*>* closed);
 
  private:
   void FindHolders();
 
-  Vector<Instance*> all_;
+  std::vector<std::unique_ptr<Instance>> all_;
   uint64_t next_id_ = 1;
   bool is_any_inherited_ = false;
 };

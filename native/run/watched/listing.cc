@@ -4,7 +4,7 @@
 
 Entry* Entry::Make(const char* name, const Statx& facts, uint64_t look) {
   const size_t length = strlen(name);
-  auto* made = new (Allocate(sizeof(Entry) + length)) Entry();
+  auto* made = new (operator new(sizeof(Entry) + length)) Entry();
   made->facts = facts;
   made->look = look;
   made->is_gone = made->is_removed = made->is_leaving = false;
@@ -14,27 +14,29 @@ Entry* Entry::Make(const char* name, const Statx& facts, uint64_t look) {
 }
 
 void Entry::Destroy(Entry* entry) {
-  if (entry != nullptr) Free(entry, sizeof(Entry) + entry->name_length);
+  if (entry != nullptr) operator delete(entry, sizeof(Entry) + entry->name_length);
 }
 
 void Listing::Clear() {
   for (Entry* each : entries_) Entry::Destroy(each);
-  entries_.Clear();
+  entries_.clear();
 }
 
-size_t Listing::Place(const char* name) const {
-  return entries_.Place([name](const Entry* entry) { return strcmp(entry->name, name); });
+std::vector<Entry*>::const_iterator Listing::Place(const char* name) const {
+  return std::lower_bound(entries_.begin(), entries_.end(), name, [](const Entry* each, const char* sought) {
+    return strcmp(each->name, sought) < 0;
+  });
 }
 
 Entry* Listing::Find(const char* name) const {
-  const size_t at = Place(name);
-  return at < entries_.size() && strcmp(entries_[at]->name, name) == 0 ? entries_[at] : nullptr;
+  const auto at = Place(name);
+  return at != entries_.end() && strcmp((*at)->name, name) == 0 ? *at : nullptr;
 }
 
 void Listing::Set(const char* name, const Statx& facts, uint64_t look) {
   Entry* had = Find(name);
   if (had == nullptr) {
-    entries_.Insert(Place(name), Entry::Make(name, facts, look));
+    entries_.insert(Place(name), Entry::Make(name, facts, look));
     return;
   }
   had->facts = facts;

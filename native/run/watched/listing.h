@@ -1,7 +1,11 @@
 #pragma once
 
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
 #include "base/statx.h"
-#include "run/base/vector.h"
 
 // A name in a directory, and what it is.
 struct Entry {
@@ -32,21 +36,22 @@ class Listing {
   void Set(const char* name, const Statx& facts, uint64_t look);
   Entry* SetGone(const char* name, uint64_t look);
   // Behind the others: sorted by Sort().
-  void Add(Entry* entry) { entries_.Add(entry); }
+  void Add(Entry* entry) { entries_.push_back(entry); }
   void Sort() {
-    entries_.Sort([](const Entry* a, const Entry* b) { return strcmp(a->name, b->name); });
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry* a, const Entry* b) { return strcmp(a->name, b->name) < 0; });
   }
   void Clear();
   // nullptr: there is none of that name.
   Entry* Find(const char* name) const;
   // Leaves its entries to others: they are not destroyed with it any more.
-  void Release() { entries_.Clear(); }
+  void Release() { entries_.clear(); }
 
   size_t size() const { return entries_.size(); }
   Entry* operator[](size_t at) const { return entries_[at]; }
 
  private:
-  size_t Place(const char* name) const;
+  std::vector<Entry*>::const_iterator Place(const char* name) const;
 
-  Vector<Entry*> entries_;
+  std::vector<Entry*> entries_;
 };

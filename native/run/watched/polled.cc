@@ -87,9 +87,7 @@ void Polled::Learn(uint32_t event, const char* name) {
 void Polled::SetWay(pid_t thread, const char* path) {
   if (is_directory()) return;
   watcher_ = thread;
-  way_.Clear();
-  for (const char* at = path; *at != '\0'; at++) way_.Add(*at);
-  way_.Add('\0');
+  way_.assign(path, path + strlen(path) + 1);
 }
 
 int Polled::LearnAll() {
@@ -196,10 +194,10 @@ int Polled::Read() {
     seen_.Clear();
     self_ = IN_DELETE_SELF;
   }
-  Vector<Difference> found;
+  std::vector<Difference> found;
   Fingerprint fingerprint;
   Compare(&found, &fingerprint);
-  differs_ = found.size() > 0 || self_ != 0;
+  differs_ = !found.empty() || self_ != 0;
   return 0;
 }
 
@@ -217,7 +215,7 @@ void Polled::Walk(Each each) {
   }
 }
 
-void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
+void Polled::Compare(std::vector<Difference>* found, Fingerprint* fingerprint) {
   if (self_look_ == look_) self_ &= IN_DELETE_SELF;
   Walk([&](Entry* before, Entry* now) {
     // A local event has told of it since the reading began: what that knew is newer.
@@ -225,7 +223,7 @@ void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
     if (before != nullptr && before->is_gone) before = nullptr;
     if (before == nullptr && now == nullptr) return;
     if (before != nullptr && now != nullptr && IsUnchanged(before->facts, now->facts)) return;
-    found->Add({this, before, now});
+    found->push_back({this, before, now});
     fingerprint->Add(before == nullptr ? now->name : before->name);
     const bool is_same = before != nullptr && now != nullptr && IsSameEntry(before->facts, now->facts);
     // A file that is being written to differs from each reading to the next.
@@ -238,7 +236,7 @@ void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
 
 void Polled::TellSelf() {
   if (self_ == IN_DELETE_SELF) {
-    if (way_.size() > 0) LookUpWay(watcher_, way_.begin());
+    if (!way_.empty()) LookUpWay(watcher_, way_.data());
     shadow_.TellDeleted(0);
     is_gone_ = true;
   } else {
@@ -248,12 +246,12 @@ void Polled::TellSelf() {
 }
 
 void Polled::Commit() {
-  Vector<Entry*> all;
+  std::vector<Entry*> all;
   Walk([&](Entry* before, Entry* now) {
     const bool is_newer = before != nullptr && before->look == look_;
     // An entry that is about to leave has events to come that are of no unlinked file: see TakeLocalEntry().
     Entry* kept = is_newer ? (before->is_gone && !before->is_leaving ? nullptr : before) : now;
-    if (kept != nullptr) all.Add(kept);
+    if (kept != nullptr) all.push_back(kept);
     if (kept != before) Entry::Destroy(before);
     if (kept != now) Entry::Destroy(now);
   });

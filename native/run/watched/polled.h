@@ -2,6 +2,8 @@
 
 #include <sys/inotify.h>
 
+#include <vector>
+
 #include "base/statx.h"
 #include "run/watched/listing.h"
 #include "run/watched/shadow.h"
@@ -74,7 +76,7 @@ class Polled {
   // The entry of this directory that another is; nullptr if none was told.
   const Entry* Find(const Polled& other) const;
   // Adds to both all that differs, but for what local events have told since Read() began.
-  void Compare(Vector<Difference>* found, Fingerprint* fingerprint);
+  void Compare(std::vector<Difference>* found, Fingerprint* fingerprint);
   // Tells what has happened to the directory itself, or the file. Behind what happened in it.
   void TellSelf();
   // Takes the reading for what was told.
@@ -94,7 +96,7 @@ class Polled {
   Cache cache_;
   Shadow shadow_;
   pid_t watcher_ = 0;
-  Vector<char> way_;
+  std::vector<char> way_;
   // The entries that were told, and those that were read.
   Listing known_, seen_;
   Statx seen_facts_;

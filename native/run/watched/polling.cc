@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <new>
+#include <algorithm>
 
 namespace {
 
@@ -62,9 +62,9 @@ Polled* Polling::At(UniqueFd* found, const Statx& facts, uint32_t mask, int* err
     *error = -ENOSPC;
     return nullptr;
   }
-  auto* made = new (Allocate(sizeof(Polled))) Polled(&ground_, found->release(), facts);
+  auto* made = new Polled(&ground_, found->release(), facts);
   made->local_wd = wd;
-  polled_.Insert(PlaceOf(wd), made);
+  polled_.insert(PlaceOf(wd), made);
   *error = made->LearnAll();
   if (*error < 0) {
     Release(made);
@@ -74,20 +74,20 @@ Polled* Polling::At(UniqueFd* found, const Statx& facts, uint32_t mask, int* err
 }
 
 void Polling::Release(Polled* polled) {
-  polled_.Remove(PlaceOf(polled->local_wd));
+  polled_.erase(PlaceOf(polled->local_wd));
   // EINVAL: the kernel has ended it.
   syscall(SYS_inotify_rm_watch, local_.get(), polled->local_wd);
-  polled->~Polled();
-  Free(polled, sizeof(Polled));
+  delete polled;
 }
 
-size_t Polling::PlaceOf(int wd) const {
-  return polled_.Place([wd](const Polled* each) { return each->local_wd < wd ? -1 : 1; });
+std::vector<Polled*>::const_iterator Polling::PlaceOf(int wd) const {
+  return std::lower_bound(polled_.begin(), polled_.end(), wd,
+                          [](const Polled* each, int sought) { return each->local_wd < sought; });
 }
 
 Polled* Polling::ByLocalWatch(int wd) const {
-  const size_t at = PlaceOf(wd);
-  return at < polled_.size() && polled_[at]->local_wd == wd ? polled_[at] : nullptr;
+  const auto at = PlaceOf(wd);
+  return at != polled_.end() && (*at)->local_wd == wd ? *at : nullptr;
 }
 
 void Polling::TakeLocal(int most) {
@@ -156,7 +156,7 @@ bool Polling::Look() {
   }
   // Whatever a reading has seen of local changes is told by now.
   TakeLocal(INT_MAX);
-  Vector<Difference> found;
+  std::vector<Difference> found;
   Fingerprint fingerprint;
   for (Polled* each : polled_)
     if (each->differs()) each->Compare(&found, &fingerprint);
@@ -166,9 +166,10 @@ bool Polling::Look() {
   }
   looks_ = 0;
   FindMoved(&found);
-  Vector<Polled*> renamed;
+  std::vector<Polled*> renamed;
   if (FollowMoved(found, &renamed)) {
-    found.RemoveIf([](const Difference& each) { return !each.polled->differs(); });
+    const auto is_outdated = [](const Difference& each) { return !each.polled->differs(); };
+    found.erase(std::remove_if(found.begin(), found.end(), is_outdated), found.end());
     FindMoved(&found);
   }
   TellAll(&ground_, &found);
@@ -184,25 +185,25 @@ bool Polling::Look() {
 // A server that goes by paths knows nothing of a directory that was renamed behind it, nor of those in it: by
 // its new name each is found again. What was read by the old one is not told: the next look reads anew.
 // The latest watch comes first: an inode number that is used again is the latest one's.
-bool Polling::FollowMoved(const Vector<Difference>& found, Vector<Polled*>* renamed) {
-  Vector<Polled*> all, moved;
-  for (size_t i = polled_.size(); i-- > 0;) all.Add(polled_[i]);
+bool Polling::FollowMoved(const std::vector<Difference>& found, std::vector<Polled*>* renamed) {
+  std::vector<Polled*> all(polled_.rbegin(), polled_.rend()), moved;
   for (const Difference& each : found) {
     if (each.from == nullptr) continue;
     for (Polled* polled : all) {
       if (!polled->Is(each.now->facts)) continue;
-      renamed->Add(polled);
-      if (Follow(polled, *each.polled, each.now->name)) moved.Add(polled);
+      renamed->push_back(polled);
+      if (Follow(polled, *each.polled, each.now->name)) moved.push_back(polled);
       break;
     }
   }
-  if (moved.size() > 0) all.RemoveIf([](const Polled* each) { return !each->is_lost(); });
+  const auto is_found = [](const Polled* each) { return !each->is_lost(); };
+  if (!moved.empty()) all.erase(std::remove_if(all.begin(), all.end(), is_found), all.end());
   for (size_t i = 0; i < moved.size(); i++)
     for (Polled* each : all) {
       const Entry* entry = each->is_lost() ? moved[i]->Find(*each) : nullptr;
-      if (entry != nullptr && Follow(each, *moved[i], entry->name)) moved.Add(each);
+      if (entry != nullptr && Follow(each, *moved[i], entry->name)) moved.push_back(each);
     }
-  return moved.size() > 0;
+  return !moved.empty();
 }
 
 bool Polling::Follow(Polled* polled, const Polled& directory, const char* name) {
@@ -216,16 +217,16 @@ bool Polling::Follow(Polled* polled, const Polled& directory, const char* name) 
     Polled* other = ByLocalWatch(wd);
     // The directory that had that name before may have the watch.
     if (other != nullptr && !other->is_lost()) return false;
-    polled_.Remove(PlaceOf(polled->local_wd));
+    polled_.erase(PlaceOf(polled->local_wd));
     if (other == nullptr) {
       syscall(SYS_inotify_rm_watch, local_.get(), polled->local_wd);
     } else {
-      polled_.Remove(PlaceOf(wd));
+      polled_.erase(PlaceOf(wd));
       other->local_wd = polled->local_wd;
-      polled_.Insert(PlaceOf(other->local_wd), other);
+      polled_.insert(PlaceOf(other->local_wd), other);
     }
     polled->local_wd = wd;
-    polled_.Insert(PlaceOf(wd), polled);
+    polled_.insert(PlaceOf(wd), polled);
   }
   polled->Move(held.release(), facts);
   return true;

@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <vector>
+
 #include "base/unique_fd.h"
 #include "run/watched/polled.h"
 #include "run/watched/shadow.h"
@@ -41,17 +43,17 @@ class Polling {
   // False if no local event comes within some ms.
   bool AwaitLocal() const;
   void TakeIn(const inotify_event* event, const inotify_event* next);
-  bool FollowMoved(const Vector<Difference>& found, Vector<Polled*>* renamed);
+  bool FollowMoved(const std::vector<Difference>& found, std::vector<Polled*>* renamed);
   bool Follow(Polled* polled, const Polled& directory, const char* name);
   int WatchLocally(int fd, uint32_t mask);
   void Release(Polled* polled);
-  size_t PlaceOf(int wd) const;
+  std::vector<Polled*>::const_iterator PlaceOf(int wd) const;
   Polled* ByLocalWatch(int wd) const;
 
   Ground ground_;
   UniqueFd local_;
   // In the order of their local watches.
-  Vector<Polled*> polled_;
+  std::vector<Polled*> polled_;
   rlim_t most_descriptors_ = RLIM_INFINITY;
   // The fingerprint of the look before, and how many looks in turn have found anything.
   uint64_t found_before_ = 0;

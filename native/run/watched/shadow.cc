@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/statx.h"
@@ -128,13 +129,14 @@ int Shadow::Watch(Instance* instance, uint32_t mask) {
     each.mask = ((mask & IN_MASK_ADD) != 0 ? each.mask | mask : mask) & kKept;
     return static_cast<int>(wd);
   }
-  subscriptions_.Add({instance, static_cast<int>(wd), mask & kKept});
+  subscriptions_.push_back({instance, static_cast<int>(wd), mask & kKept});
   return static_cast<int>(wd);
 }
 
 void Shadow::Forget(const Instance* instance, int wd) {
-  subscriptions_.RemoveIf(
-      [&](const Subscription& each) { return each.instance == instance && each.wd == wd; });
+  const auto is_it = [&](const Subscription& each) { return each.instance == instance && each.wd == wd; };
+  subscriptions_.erase(std::remove_if(subscriptions_.begin(), subscriptions_.end(), is_it),
+                       subscriptions_.end());
 }
 
 uint32_t Shadow::mask() const {
@@ -145,7 +147,7 @@ uint32_t Shadow::mask() const {
 
 void Shadow::Drop(size_t at) {
   subscriptions_[at].instance->Forget(subscriptions_[at].wd);
-  subscriptions_.Remove(at);
+  subscriptions_.erase(subscriptions_.begin() + static_cast<ptrdiff_t>(at));
 }
 
 // Lets the watches see what is done here, or not.
@@ -258,10 +260,10 @@ void Shadow::TellDeleted(uint32_t told) {
   Show(true, told);
   if (is_there_) RemoveAt(ground_->fd(), PathTo("").text(), is_directory_);
   is_there_ = false;
-  while (subscriptions_.size() > 0) Drop(subscriptions_.size() - 1);
+  while (is_watched()) Drop(subscriptions_.size() - 1);
 }
 
 void Shadow::TellIgnored() {
   for (const Subscription& each : subscriptions_) syscall(SYS_inotify_rm_watch, each.instance->fd(), each.wd);
-  while (subscriptions_.size() > 0) Drop(subscriptions_.size() - 1);
+  while (is_watched()) Drop(subscriptions_.size() - 1);
 }

@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#include <vector>
+
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "run/watched/instance.h"
@@ -46,7 +48,7 @@ class Shadow {
   int Watch(Instance* instance, uint32_t mask);
   // The watch is not there any more.
   void Forget(const Instance* instance, int wd);
-  bool is_watched() const { return subscriptions_.size() > 0; }
+  bool is_watched() const { return !subscriptions_.empty(); }
   // All events that any watch asks for.
   uint32_t mask() const;
 
@@ -81,5 +83,5 @@ class Shadow {
   bool is_shown_ = true;
   // While it is shown, whoever asked for IN_EXCL_UNLINK does not see it.
   bool is_unlinked_ = false;
-  Vector<Subscription> subscriptions_;
+  std::vector<Subscription> subscriptions_;
 };

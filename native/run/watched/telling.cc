@@ -1,12 +1,10 @@
 #include "run/watched/telling.h"
 
+#include <algorithm>
+
 namespace {
 
 constexpr char kData[] = "..data", kDraft[] = "..data_tmp";
-
-bool IsLink(const Statx& facts) {
-  return (facts.mode & 0170000) == 0120000;
-}
 
 // A name that leads to something else than before: new, or renamed over what it was.
 bool IsNew(const Difference& each) {
@@ -25,7 +23,7 @@ bool IsMoved(const Statx& from, const Statx& to) {
 
 // The AtomicWriter's swap (k8s.io/kubernetes/pkg/volume/util): the draft is renamed too soon for any look.
 bool IsSwap(const Difference& each) {
-  return strcmp(each.now->name, kData) == 0 && IsLink(each.now->facts) && each.from == nullptr;
+  return strcmp(each.now->name, kData) == 0 && each.now->facts.is_symlink() && each.from == nullptr;
 }
 
 void TellOneNew(Ground* ground, Difference& each) {
@@ -77,30 +75,31 @@ void TellChanged(const Difference& each) {
 
 }  // namespace
 
-void FindMoved(Vector<Difference>* found) {
-  Vector<Difference*> fresh;
+void FindMoved(std::vector<Difference>* found) {
+  std::vector<Difference*> fresh;
   for (Difference& each : *found) {
     each.from = each.to = nullptr;
-    if (IsNew(each)) fresh.Add(&each);
+    if (IsNew(each)) fresh.push_back(&each);
   }
-  fresh.Sort([](const Difference* a, const Difference* b) {
-    return a->now->facts.ino < b->now->facts.ino ? -1 : a->now->facts.ino > b->now->facts.ino;
-  });
+  const auto ino_of = [](const Difference* each) { return each->now->facts.ino; };
+  std::sort(fresh.begin(), fresh.end(),
+            [&](const Difference* a, const Difference* b) { return ino_of(a) < ino_of(b); });
   for (Difference& each : *found) {
     if (!IsGone(each)) continue;
     const uint64_t ino = each.before->facts.ino;
-    for (size_t at =
-             fresh.Place([ino](const Difference* other) { return other->now->facts.ino < ino ? -1 : 1; });
-         at < fresh.size() && fresh[at]->now->facts.ino == ino; at++) {
-      if (fresh[at]->from != nullptr || !IsMoved(each.before->facts, fresh[at]->now->facts)) continue;
-      each.to = fresh[at];
-      fresh[at]->from = &each;
+    auto at =
+        std::lower_bound(fresh.begin(), fresh.end(), ino,
+                         [&](const Difference* other, uint64_t sought) { return ino_of(other) < sought; });
+    for (; at != fresh.end() && ino_of(*at) == ino; at++) {
+      if ((*at)->from != nullptr || !IsMoved(each.before->facts, (*at)->now->facts)) continue;
+      each.to = *at;
+      (*at)->from = &each;
       break;
     }
   }
 }
 
-void TellAll(Ground* ground, Vector<Difference>* found) {
+void TellAll(Ground* ground, std::vector<Difference>* found) {
   // A new version comes before what leads to it, and what an old one was goes last.
   for (Difference& each : *found)
     if (!each.is_told && IsNew(each) && each.now->facts.is_directory()) TellNew(ground, each);
