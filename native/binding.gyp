@@ -80,7 +80,6 @@
           'includes': ['program.gypi'],
           'sources': [
             'base/statx.cc',
-            'run/base/directory_reader.cc',
             'run/base/memory.cc',
             'run/base/report.cc',
             'run/caller.cc',

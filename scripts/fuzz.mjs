@@ -22,7 +22,7 @@ const PARSERS = {
   record: ['record/record.cc', 'record/digest.cc'],
   requests: ['scan/requests.cc'],
   listed_entries: ['record/record.cc', 'record/digest.cc'],
-  run: ['run/base/directory_reader.cc', 'run/relay.cc', 'base/statx.cc'],
+  run: ['run/relay.cc', 'base/statx.cc'],
   stat_watch: ['base/statx.cc'],
 }
 const DECODERS = 'decoders'

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 // By which a descriptor can be given where a path is asked for.
-class PathOf {
+class FdPath {
  public:
-  explicit PathOf(int fd) { snprintf(path_, sizeof path_, "/proc/self/fd/%d", fd); }
+  explicit FdPath(int fd) { snprintf(path_, sizeof path_, "/proc/self/fd/%d", fd); }
   const char* c_str() const { return path_; }
 
  private:

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "base/fd_path.h"
 #include "base/retry.h"
@@ -56,7 +55,8 @@ class ListedEntries {
     // The NUL behind the name lies in the last eight bytes, which begin behind kNameAt in all but the
     // shortest.
     size_t tail = bytes - sizeof(uint64_t) > kNameAt ? bytes - sizeof(uint64_t) : kNameAt;
-    if (memchr(next_ + tail, '\0', bytes - tail) == nullptr) return nullptr;
+    while (tail < bytes && next_[tail] != '\0') tail++;
+    if (tail == bytes) return nullptr;
     next_ += bytes;
     return entry;
   }
@@ -65,13 +65,13 @@ class ListedEntries {
   const char* end_;
 };
 
-// Opens a directory that is held by a descriptor, to be listed. `open` takes what OpenAt does.
+// Opens a directory that is held by a descriptor, to be listed. `open` is OpenAt, or the like.
 template <typename Open>
 int OpenToList(int directory, bool may_be_stale, Open open) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
   int fd = open(directory, ".", kFlags);
   // To find '.' takes the permission to search, to list a directory that of reading alone.
-  if (fd == -EACCES) fd = open(AT_FDCWD, PathOf(directory).c_str(), kFlags);
+  if (fd == -EACCES) fd = open(AT_FDCWD, FdPath(directory).c_str(), kFlags);
   // NFS goes on showing the listing that it has in its page cache until the directory's change attribute
   // differs, and a server without a counter gives a time for that: for ever, of two changes at one time.
   if (fd >= 0 && may_be_stale) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);

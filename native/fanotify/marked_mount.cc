@@ -74,7 +74,7 @@ bool MarkedMount::Resolve(const FanDirectory& directory) {
   if (!fd_.is_open()) return false;
   UniqueFd opened(OpenHandle(fd_.get(), &directory.handle));
   if (!opened.is_open()) return false;
-  ssize_t length = readlinkat(AT_FDCWD, PathOf(opened.get()).c_str(), found_, sizeof found_);
+  ssize_t length = readlinkat(AT_FDCWD, FdPath(opened.get()).c_str(), found_, sizeof found_);
   if (length <= 0 || static_cast<size_t>(length) >= sizeof found_) return false;
   found_[length] = '\0';
   // The kernel gives a path in any case. That of a directory which is deleted, hidden by another mount, or

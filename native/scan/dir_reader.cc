@@ -217,14 +217,14 @@ int DirReader::OpenFile(int file) {
   // O_NONBLOCK: a lease of another process's is not waited for. O_NOATIME: that it was read is nobody's news;
   // but it is the owner's alone to ask for that.
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-  const PathOf path(file);
+  const FdPath path(file);
   int fd = opener_.Open(AT_FDCWD, path.c_str(), kFlags | O_NOATIME);
   return fd == -EPERM ? opener_.Open(AT_FDCWD, path.c_str(), kFlags) : fd;
 }
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
 int DirReader::Watch(int directory) {
-  return GoTo(directory) ? AddWatch(".") : AddWatch(PathOf(directory).c_str());
+  return GoTo(directory) ? AddWatch(".") : AddWatch(FdPath(directory).c_str());
 }
 
 int DirReader::AddWatch(const char* path) {

@@ -55,7 +55,7 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   // Which open(2) itself never says.
   if (!facts.is_file()) return -EPROTOTYPE;
   // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
-  int64_t fd = Retry([&] { return open(PathOf(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
+  int64_t fd = Retry([&] { return open(FdPath(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
   // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
   if (fd >= 0 && may_be_stale) posix_fadvise(static_cast<int>(fd), 0, 0, POSIX_FADV_DONTNEED);
   return fd;
@@ -239,7 +239,7 @@ void Perform(Call* call) {
         return Retry([&] { return unlinkat(fd, name, second); });
       case Call::Kind::kChangeMode:
         // fchmod(2) does not take a descriptor of O_PATH.
-        return Retry([&] { return chmod(PathOf(fd).c_str(), static_cast<mode_t>(second)); });
+        return Retry([&] { return chmod(FdPath(fd).c_str(), static_cast<mode_t>(second)); });
       case Call::Kind::kChangeOwner:
         return Retry([&] {
           return fchownat(fd, "", static_cast<uid_t>(call->numbers[1]), static_cast<gid_t>(call->numbers[2]),

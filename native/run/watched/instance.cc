@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "run/base/directory_reader.h"
+#include "run/base/names.h"
 #include "run/caller.h"
 
 namespace {
@@ -86,9 +86,9 @@ Instance* Instances::Make(int flags, int* error) {
 
 void Instances::NoteInherited() {
   const auto own = static_cast<pid_t>(syscall(SYS_getpid));
-  DirectoryReader descriptors(AT_FDCWD, "/proc/self/fd");
-  while (const char* name = descriptors.Next())
+  ForEachName(AT_FDCWD, "/proc/self/fd", [&](int, const char* name) {
     is_any_inherited_ = is_any_inherited_ || IsInstance(PathOf(own, "fd/").Add(name).text());
+  });
 }
 
 Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
@@ -128,20 +128,18 @@ void Instances::FindClosed(std::vector<Instance*>* closed) {
 
 void Instances::FindHolders() {
   const auto own = static_cast<pid_t>(syscall(SYS_getpid));
-  DirectoryReader processes(AT_FDCWD, "/proc");
-  while (const char* process = processes.Next()) {
+  ForEachName(AT_FDCWD, "/proc", [&](int, const char* process) {
     // 0: what else lies there.
     const auto holder = static_cast<pid_t>(NumberAt(&process));
-    if (holder == 0 || holder == own) continue;
-    DirectoryReader descriptors(AT_FDCWD, PathOf(holder, "fd").text());
-    while (const char* name = descriptors.Next()) {
-      if (!IsInstance(PathOf(holder, "fd/").Add(name).text())) continue;
+    if (holder == 0 || holder == own) return;
+    ForEachName(AT_FDCWD, PathOf(holder, "fd").text(), [&](int, const char* name) {
+      if (!IsInstance(PathOf(holder, "fd/").Add(name).text())) return;
       const auto number = static_cast<int>(NumberAt(&name));
       Instance* seen = Of(holder, number, false);
-      if (seen == nullptr) continue;
+      if (seen == nullptr) return;
       seen->holder = holder;
       seen->number = number;
       seen->unseen = 0;
-    }
-  }
+    });
+  });
 }

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "run/base/directory_reader.h"
+#include "run/base/names.h"
 #include "run/caller.h"
 
 namespace {
@@ -167,16 +167,15 @@ void Polled::ReadSelf() {
 }
 
 int Polled::ReadEntries() {
-  DirectoryReader reader(fd_.get(), ".");
-  while (const char* name = reader.Next()) {
+  const int ended = ForEachName(fd_.get(), ".", [&](int, const char* name) {
     Statx facts;
     const int error = Ask(name, &facts);
     const Entry* known = error < 0 && IsPassing(error) ? known_.Find(name) : nullptr;
     if (error == 0 || known != nullptr)
       seen_.Add(Entry::Make(name, known == nullptr ? facts : known->facts, look_));
-  }
+  });
   seen_.Sort();
-  return reader.error();
+  return ended;
 }
 
 int Polled::Read() {

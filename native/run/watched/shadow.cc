@@ -13,7 +13,7 @@
 #include <initializer_list>
 
 #include "base/statx.h"
-#include "run/base/directory_reader.h"
+#include "run/base/names.h"
 #include "run/base/report.h"
 #include "run/watched/mounts.h"
 
@@ -37,10 +37,8 @@ void RemoveAt(int at, const char* path, bool is_directory) {
 
 // Two levels, of what was made here.
 void RemoveAll(int at, const char* name, int depth) {
-  if (depth > 0) {
-    DirectoryReader reader(at, name);
-    while (const char* entry = reader.Next()) RemoveAll(reader.fd(), entry, depth - 1);
-  }
+  if (depth > 0)
+    ForEachName(at, name, [&](int opened, const char* entry) { RemoveAll(opened, entry, depth - 1); });
   RemoveAt(at, name, true);
   RemoveAt(at, name, false);
 }
@@ -68,9 +66,9 @@ bool Ground::MakeIn(const char* place) {
   place_.reset(OpenAt(AT_FDCWD, place, O_RDONLY | O_DIRECTORY));
   const int at = place_.get();
   if (at < 0 || IsSilent(at)) return false;
-  DirectoryReader reader(at, ".");
-  while (const char* name = reader.Next())
+  ForEachName(at, ".", [&](int, const char* name) {
     if (BeginsWith(name, kPrefix)) RemoveLeft(at, name);
+  });
   // Another process, which begins as well, may take it for left before it is locked: then it is gone.
   for (int trial = 0; trial < 100; trial++)
     if (MakeOwn()) return true;
