@@ -75,7 +75,7 @@
     ['target_arch=="x64" or target_arch=="arm64"', {
       'targets': [
         {
-          # `inotify-bridge run`: see run/main.cc.
+          # `inotify-bridge run`: see run/supervisor.cc.
           'target_name': 'inotify_bridge_run',
           'includes': ['program.gypi'],
           'sources': [
@@ -84,7 +84,6 @@
             'run/base/report.cc',
             'run/caller.cc',
             'run/filter.cc',
-            'run/main.cc',
             'run/options.cc',
             'run/program.cc',
             'run/relay.cc',
