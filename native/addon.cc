@@ -110,11 +110,11 @@ Napi::Value LimitFiles(const Napi::CallbackInfo& info) {
 
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  exports.Set("Calls", Calls::Define(env));
-  exports.Set("Fanotify", Fanotify::Define(env));
+  exports.Set("Calls", DefineCalls(env));
+  exports.Set("Fanotify", DefineFanotify(env));
   exports.Set("Queue", Queue::Define(env));
-  exports.Set("Walker", Walker::Define(env));
-  exports.Set("MountTable", MountTable::Define(env));
+  exports.Set("Walker", DefineWalker(env));
+  exports.Set("MountTable", DefineMountTable(env));
   // The questions that JavaScript asks the kernel without an object: see Addon in src/addon.ts.
   exports.Set("mountId", Napi::Function::New<MountId>(env, "mountId"));
   exports.Set("refusal", Napi::Function::New<Refusal>(env, "refusal"));

@@ -28,7 +28,6 @@
         'syscalls/calls.cc',
         'syscalls/perform.cc',
         'walker/walk.cc',
-        'walker/walk_threads.cc',
         'walker/walker.cc',
       ],
       'include_dirs': ['.', "<!(node -p \"require('node-addon-api').include_dir\")"],

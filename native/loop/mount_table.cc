@@ -4,54 +4,54 @@
 #include <poll.h>
 
 #include "base/statx.h"
+#include "loop/fd_poll.h"
+#include "loop/loop_object.h"
 
-MountPoll::MountPoll(Napi::Env env, Napi::Function on_change)
-    : LoopHandle(env), on_change_(on_change, "MountTable") {}
-
-int MountPoll::Open() {
-  uv_loop_t* loop;
-  int error = Attach(&loop);
-  if (error < 0) return error;
-  fd_.reset(OpenAt(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY));
-  if (!fd_.is_open()) return fd_.get();
-  error = uv_poll_init(loop, &poll_, fd_.get());
-  if (error < 0) return error;
-  Adopt(&poll_);
-  // Not UV_READABLE: it always is.
-  return uv_poll_start(&poll_, UV_PRIORITIZED, OnEvent);
-}
+namespace {
 
 // The kernel compares the table with what it last told this very fd of, so there is nothing to be read to
-// calm it. A failure is a reason to look at the table as well.
-void MountPoll::OnEvent(uv_poll_t* handle, int status, int) {
-  auto* self = OwnerOf<MountPoll>(handle);
-  if (status < 0) uv_poll_stop(handle);
-  Napi::HandleScope scope(self->env());
-  self->on_change_.Call(0, nullptr);
-}
+// calm it.
+class MountPoll : public FdPoll {
+ public:
+  MountPoll(Napi::Env env, Napi::Function on_change) : FdPoll(env, on_change, "MountTable") {}
 
-bool MountPoll::HasChanged() const {
-  pollfd table = {fd_.get(), POLLPRI, 0};
-  // An error counts as news: the table is read then.
-  return poll(&table, 1, 0) != 0;
-}
+  // 0 or -errno. After a failure Close() is still to be called.
+  int Open() {
+    // Not UV_READABLE: it always is.
+    return Watch(OpenAt(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY), UV_PRIORITIZED);
+  }
 
-void MountPoll::End() {
-  CloseHandles();
-  fd_.reset();
-}
+  // Takes the news that OnEvent would have got at the loop's next poll.
+  bool HasChanged() const {
+    pollfd table = {fd(), POLLPRI, 0};
+    // An error counts as news: the table is read then.
+    return poll(&table, 1, 0) != 0;
+  }
+};
 
-Napi::Function MountTable::Define(Napi::Env env) {
-  return DefineClass(env, "MountTable",
-                     {
-                         InstanceMethod("open", &MountTable::Open),
-                         InstanceMethod<&MountTable::HasChanged>("hasChanged"),
-                         InstanceMethod("ref", &MountTable::Ref),
-                         InstanceMethod("unref", &MountTable::Unref),
-                         InstanceMethod("close", &MountTable::Close),
-                     });
-}
+class MountTable : public LoopObject<MountTable, MountPoll> {
+ public:
+  explicit MountTable(const Napi::CallbackInfo& info) : LoopObject(info) {}
 
-Napi::Value MountTable::HasChanged(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), handle_ != nullptr && handle_->HasChanged());
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "MountTable",
+                       {
+                           InstanceMethod("open", &MountTable::Open),
+                           InstanceMethod<&MountTable::HasChanged>("hasChanged"),
+                           InstanceMethod("ref", &MountTable::Ref),
+                           InstanceMethod("unref", &MountTable::Unref),
+                           InstanceMethod("close", &MountTable::Close),
+                       });
+  }
+
+ private:
+  Napi::Value HasChanged(const Napi::CallbackInfo& info) {
+    return Napi::Boolean::New(info.Env(), handle_ != nullptr && handle_->HasChanged());
+  }
+};
+
+}  // namespace
+
+Napi::Function DefineMountTable(Napi::Env env) {
+  return MountTable::Define(env);
 }

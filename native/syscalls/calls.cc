@@ -5,6 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "loop/callback.h"
+#include "loop/loop_handle.h"
+#include "loop/loop_object.h"
+#include "syscalls/call_thread.h"
+
 namespace {
 
 // A string (as UTF-8) or the bytes of a Buffer, with a zero behind them; null stays null. 0 or -errno.
@@ -76,73 +81,96 @@ int ReadCall(const Napi::CallbackInfo& info, Call* call) {
   return HasWhatItNeeds(*call) ? 0 : -EINVAL;
 }
 
+// The loop's side of a CallThread: hands what is done to JavaScript on the loop of its own environment.
+class CallDelivery : public LoopHandle {
+ public:
+  CallDelivery(Napi::Env env, Napi::Function on_done) : LoopHandle(env), on_done_(on_done, "Calls") {}
+
+  // 0 or -errno. After a failure Close() is still to be called.
+  int Open() {
+    uv_loop_t* loop;
+    int error = Attach(&loop);
+    if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
+    if (error < 0) return error;
+    Adopt(&wake_);
+    SetPersistent(false);
+    thread_ = new CallThread(&wake_);
+    return 0;
+  }
+
+  int Push(Call* call) { return thread_->Push(call); }
+
+ private:
+  ~CallDelivery() override = default;
+
+  static void OnWake(uv_async_t* handle) { OwnerOf<CallDelivery>(handle)->Deliver(); }
+
+  // A callback may close this delivery, or throw; the object itself outlives the turn in any case, since
+  // libuv
+  // closes handles at its end.
+  void Deliver() {
+    if (thread_ == nullptr) return;
+    for (Call* call = thread_->Take(); call != nullptr;) {
+      if (!is_closing()) Tell(*call);
+      Call* next = call->next;
+      delete call;
+      call = next;
+    }
+  }
+
+  // Plain N-API, for its statuses: see callback.h.
+  void Tell(const Call& call) {
+    Napi::HandleScope scope(env());
+    napi_value arguments[3];
+    bool made =
+        napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
+        napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
+        napi_create_buffer_copy(env(), call.data.size(), call.data.data(), nullptr, &arguments[2]) == napi_ok;
+    // Unmade for want of memory: not in silence.
+    made ? on_done_.Call(3, arguments) : RaiseUncaught(env());
+  }
+
+  void End() override {
+    on_done_.Reset();
+    if (thread_ != nullptr) thread_->Abandon();
+    thread_ = nullptr;
+    CloseHandles();
+  }
+
+  Callback on_done_;
+  uv_async_t wake_;
+  // Null before Open() and once abandoned.
+  CallThread* thread_ = nullptr;
+};
+
+class Calls : public LoopObject<Calls, CallDelivery> {
+ public:
+  explicit Calls(const Napi::CallbackInfo& info) : LoopObject(info) {}
+
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "Calls",
+                       {
+                           InstanceMethod("open", &Calls::Open),
+                           InstanceMethod<&Calls::Push>("push"),
+                           InstanceMethod("ref", &Calls::Ref),
+                           InstanceMethod("unref", &Calls::Unref),
+                           InstanceMethod("close", &Calls::Close),
+                       });
+  }
+
+ private:
+  Napi::Value Push(const Napi::CallbackInfo& info) {
+    if (handle_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+    auto* call = new Call();
+    int error = ReadCall(info, call);
+    if (error == 0) error = handle_->Push(call);
+    if (error < 0) delete call;
+    return Napi::Number::New(info.Env(), error);
+  }
+};
+
 }  // namespace
 
-CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done)
-    : LoopHandle(env), on_done_(on_done, "Calls") {}
-
-int CallDelivery::Open() {
-  uv_loop_t* loop;
-  int error = Attach(&loop);
-  if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
-  if (error < 0) return error;
-  Adopt(&wake_);
-  SetPersistent(false);
-  thread_ = new CallThread(&wake_);
-  return 0;
-}
-
-void CallDelivery::OnWake(uv_async_t* handle) {
-  OwnerOf<CallDelivery>(handle)->Deliver();
-}
-
-// A callback may close this delivery, or throw; the object itself outlives the turn in any case, since libuv
-// closes handles at its end.
-void CallDelivery::Deliver() {
-  if (thread_ == nullptr) return;
-  for (Call* call = thread_->Take(); call != nullptr;) {
-    if (!is_closing()) Tell(*call);
-    Call* next = call->next;
-    delete call;
-    call = next;
-  }
-}
-
-// Plain N-API, for its statuses: see callback.h.
-void CallDelivery::Tell(const Call& call) {
-  Napi::HandleScope scope(env());
-  napi_value arguments[3];
-  bool made =
-      napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
-      napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
-      napi_create_buffer_copy(env(), call.data.size(), call.data.data(), nullptr, &arguments[2]) == napi_ok;
-  // Unmade for want of memory: not in silence.
-  made ? on_done_.Call(3, arguments) : RaiseUncaught(env());
-}
-
-void CallDelivery::End() {
-  on_done_.Reset();
-  if (thread_ != nullptr) thread_->Abandon();
-  thread_ = nullptr;
-  CloseHandles();
-}
-
-Napi::Function Calls::Define(Napi::Env env) {
-  return DefineClass(env, "Calls",
-                     {
-                         InstanceMethod("open", &Calls::Open),
-                         InstanceMethod<&Calls::Push>("push"),
-                         InstanceMethod("ref", &Calls::Ref),
-                         InstanceMethod("unref", &Calls::Unref),
-                         InstanceMethod("close", &Calls::Close),
-                     });
-}
-
-Napi::Value Calls::Push(const Napi::CallbackInfo& info) {
-  if (handle_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
-  auto* call = new Call();
-  int error = ReadCall(info, call);
-  if (error == 0) error = handle_->Push(call);
-  if (error < 0) delete call;
-  return Napi::Number::New(info.Env(), error);
+Napi::Function DefineCalls(Napi::Env env) {
+  return Calls::Define(env);
 }

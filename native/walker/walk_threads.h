@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "threads/condition.h"
+#include "threads/locked.h"
 #include "threads/shared.h"
+#include "threads/thread.h"
 
 // The threads of the walks of all walkers of one environment. A thread that has nothing more to do waits a
 // moment for the next walk: during a burst of events there are hundreds a second, and where hundreds of
@@ -16,11 +18,33 @@
 class WalkThreads : public Shared<WalkThreads> {
  public:
   // Has a thread call it, one that waits or another. 0 or -errno.
-  int Run(void (*task)(void*), void* argument);
+  int Run(void (*task)(void*), void* argument) {
+    {
+      Locked locked(&lock_);
+      if (waiting_ > 0) {
+        waiting_--;
+        tasks_[task_count_++] = {task, argument};
+        changed_.WakeOne();
+        return 0;
+      }
+    }
+    auto* first = new First{Share(), {task, argument}};
+    int error = StartDetachedThread(Main, first);
+    if (error == 0) return 0;
+    Release();
+    delete first;
+    return error;
+  }
 
   // For each walker, until its end. Threads wait only while there is a walker.
-  void Enter();
-  void Leave();
+  void Enter() {
+    Locked locked(&lock_);
+    walkers_++;
+  }
+  void Leave() {
+    Locked locked(&lock_);
+    if (--walkers_ == 0) changed_.WakeAll();
+  }
 
  private:
   struct Task {
@@ -36,8 +60,29 @@ class WalkThreads : public Shared<WalkThreads> {
   static constexpr size_t kMostWaiting = 2;
   static constexpr uint64_t kPatienceNs = 1000000000;
 
-  static void Main(void* first);
-  bool Next(Task* task);
+  static void Main(void* argument) {
+    auto* first = static_cast<First*>(argument);
+    auto [threads, task] = *first;
+    delete first;
+    do task.run(task.argument);
+    while (threads->Next(&task));
+    threads->Release();
+  }
+
+  // Waits for it. False: there is none, and the thread is to end.
+  bool Next(Task* task) {
+    Locked locked(&lock_);
+    if (walkers_ == 0 || waiting_ + task_count_ >= kMostWaiting) return false;
+    waiting_++;
+    changed_.WaitUntil(uv_hrtime() + kPatienceNs, &lock_, [&] { return task_count_ > 0 || walkers_ == 0; });
+    // If there is a task, the giver has counted this thread out.
+    if (task_count_ == 0) {
+      waiting_--;
+      return false;
+    }
+    *task = tasks_[--task_count_];
+    return true;
+  }
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Condition changed_;
