@@ -64,8 +64,7 @@ int StatAt(int directory, const char* name, Statx* facts, bool anew) {
   struct statx found;
   int error = AskStatx(directory, name, flags, kMask, &found);
   if (error < 0) return error;
-  facts->device.major = found.stx_dev_major;
-  facts->device.minor = found.stx_dev_minor;
+  facts->device = uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
   facts->mode = found.stx_mode;
   facts->uid = found.stx_uid;
   facts->gid = found.stx_gid;

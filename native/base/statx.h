@@ -10,16 +10,10 @@
 #define STATX_MNT_ID 0x1000U
 #endif
 
-struct Device {
-  uint32_t major = 0;
-  uint32_t minor = 0;
-  bool operator==(const Device& other) const { return major == other.major && minor == other.minor; }
-  bool operator!=(const Device& other) const { return !(*this == other); }
-};
-
 // The answer of statx(2) about a directory or an entry. Times in ns since the epoch, modulo 2^64.
 struct Statx {
-  Device device;
+  // The major number in the upper half, the minor one in the lower.
+  uint64_t device = 0;
   uint32_t mode = 0;
   uint32_t uid = 0;
   uint32_t gid = 0;

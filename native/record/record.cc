@@ -121,7 +121,7 @@ void Record::Sum(const Digest& above) {
   where.Add(above);
   where.Add(facts.ino);
   where.Add(facts.mount);
-  where.Add(uint64_t{facts.device.major} << 32 | facts.device.minor);
+  where.Add(facts.device);
   where.Add(name_, name_bytes_);
   place = where.Finish();
   if (!IsReliable()) return;
@@ -144,7 +144,7 @@ bool Record::IsReliable() const {
   return error == 0 || (is_lasting && files_.count + subdirectories_.count == 0);
 }
 
-void Record::MakeStub(const char* name, const Statx& of, const Device& root) {
+void Record::MakeStub(const char* name, const Statx& of, uint64_t root) {
   Begin(name);
   facts = of;
   flags |= kUnchanged | (facts.device != root ? uint32_t{kOtherDevice} : 0);
@@ -169,8 +169,8 @@ void Record::CopyTo(uint8_t* to, uint32_t id) const {
   to = Put32(to, flags);
   to = PutDouble(to, Fold(facts.ino));
   to = PutDouble(to, facts.mount);
-  to = Put32(to, facts.device.major);
-  to = Put32(to, facts.device.minor);
+  to = Put32(to, facts.device >> 32);
+  to = Put32(to, facts.device);
   to = Put32(to, facts.mode);
   to = Put32(to, facts.uid);
   to = Put32(to, facts.gid);

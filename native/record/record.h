@@ -67,7 +67,7 @@ class Record {
   void CopyTo(uint8_t* to, uint32_t id) const;
 
   // Only that it is there, and as it was: what has changed lies below.
-  void MakeStub(const char* name, const Statx& of, const Device& root);
+  void MakeStub(const char* name, const Statx& of, uint64_t root);
 
   // -ENOMEM in place of the entries. Returns how many bytes are left.
   size_t DropEntries();

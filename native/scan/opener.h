@@ -8,7 +8,7 @@
 
 // The facts about a directory that the way to it tells.
 struct Origin {
-  Device root_device;
+  uint64_t root_device = 0;
   Cache cache = Cache::kTrue;
   // True: `cache` is not to be asked for, as the question for the file system is itself a request to its
   // server: it is known beforehand, or nothing is looked at.

@@ -25,7 +25,7 @@ struct Node {
   // The bytes of the path that JavaScript will give it.
   size_t path_bytes;
   // The device of the request's root.
-  Device root_device;
+  uint64_t root_device;
   Cache cache;
 
   // O_PATH, for the subdirectories' openat(2); -1: none. The rest is WalkQueue's.

@@ -98,13 +98,8 @@ constexpr size_t kPackedStat = 11 * sizeof(uint64_t);
 
 // As FileStat in src/mounts/syscalls/file_stat.ts reads it. 0 or -errno.
 int Append(const Statx& facts, Bytes* data) {
-  const uint64_t fields[] = {
-      facts.ino,   facts.mode,
-      facts.uid,   facts.gid,
-      facts.size,  facts.mtime,
-      facts.ctime, facts.nlink,
-      facts.mount, static_cast<uint64_t>(facts.device.major) << 32 | facts.device.minor,
-      facts.btime};
+  const uint64_t fields[] = {facts.ino,   facts.mode,  facts.uid,   facts.gid,    facts.size, facts.mtime,
+                             facts.ctime, facts.nlink, facts.mount, facts.device, facts.btime};
   static_assert(sizeof fields == kPackedStat);
   return data->Append(fields, sizeof fields) ? 0 : -ENOMEM;
 }

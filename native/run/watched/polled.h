@@ -45,7 +45,7 @@ class Polled {
   int fd() const { return fd_.get(); }
   Shadow* shadow() { return &shadow_; }
   bool is_directory() const { return facts_.is_directory(); }
-  const Device& device() const { return facts_.device; }
+  uint64_t device() const { return facts_.device; }
   bool is_gone() const { return is_gone_; }
   // These are its own, wherever it is by now.
   bool Is(const Statx& facts) const;
