@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -53,8 +54,14 @@ int AskStatx(int directory, const char* name, int flags, unsigned mask, struct s
   return static_cast<int>(error);
 }
 
-int OpenAt(int directory, const char* name, int flags) {
-  return static_cast<int>(Retry([&] { return openat(directory, name, flags | O_CLOEXEC); }));
+int OpenAt(int directory, const char* name, int flags, uint64_t resolve) {
+  open_how how = {};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = resolve;
+  return static_cast<int>(Retry([&] {
+    return resolve == 0 ? openat(directory, name, flags | O_CLOEXEC)
+                        : syscall(SYS_openat2, directory, name, &how, sizeof how);
+  }));
 }
 
 int StatAt(int directory, const char* name, Statx* facts, bool anew) {

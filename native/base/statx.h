@@ -43,8 +43,8 @@ int AskStatx(int directory, const char* name, int flags, unsigned mask, struct s
 
 // System calls on names beneath a directory that is held open. Each gives 0 (or a descriptor) or -errno.
 
-// CLOEXEC is added.
-int OpenAt(int directory, const char* name, int flags);
+// CLOEXEC is added. `resolve`: openat2(2)'s, which is of Linux 5.6, and unknown to some seccomp filters.
+int OpenAt(int directory, const char* name, int flags, uint64_t resolve = 0);
 
 // Whom to believe of what lies on a filesystem: what this kernel has cached of it may have been outdated by
 // another machine, or by a server.

@@ -4,12 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstring>
 
-#include "base/retry.h"
 #include "record/record.h"
 #include "threads/locked.h"
 
@@ -50,13 +47,8 @@ bool IsToBeOpenedOneByOne(int error) {
 }  // namespace
 
 int Opener::Open(int directory, const char* path, int flags, uint64_t resolve) {
-  open_how how = {};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = resolve;
   for (;;) {
-    const int fd = resolve == 0 ? OpenAt(directory, path, flags) : static_cast<int>(Retry([&] {
-      return syscall(SYS_openat2, directory, path, &how, sizeof how);
-    }));
+    const int fd = OpenAt(directory, path, flags, resolve);
     if (fd != -EMFILE && fd != -ENFILE) return fd;
     if (parent_.fd.is_open() && parent_.fd.get() != directory) {
       ForgetParent();

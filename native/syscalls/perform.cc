@@ -34,20 +34,17 @@ void LookUpEach(int directory, char* path) {
 // A name in a directory that is held: whatever takes its place meanwhile, no symlink is followed and nothing
 // outside the directory reached. openat2(2) is of 5.6, and some seccomp filters do not know it: for a single
 // name, and names come without '/' here, O_NOFOLLOW does nearly the same.
-int64_t OpenBeneath(int directory, const char* name, int flags) {
+int OpenBeneath(int directory, const char* name, int flags) {
   if (strchr(name, '/') != nullptr || strcmp(name, "..") == 0) return -EINVAL;
-  open_how how = {};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  int64_t fd = Retry([&] { return syscall(SYS_openat2, directory, name, &how, sizeof how); });
-  if (fd != -ENOSYS && fd != -EPERM) return fd;
-  return Retry([&] { return openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW); });
+  constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  int fd = OpenAt(directory, name, flags | O_NOFOLLOW, kResolve);
+  return fd != -ENOSYS && fd != -EPERM ? fd : OpenAt(directory, name, flags | O_NOFOLLOW);
 }
 
 // The type is that of the inode held, not of whatever the name stands for by the time that it is opened for
 // reading: no FIFO is ever waited for, and no device set off.
-int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
-  UniqueFd inode(static_cast<int>(OpenBeneath(directory, name, O_PATH)));
+int OpenRegular(int directory, const char* name, bool may_be_stale) {
+  UniqueFd inode(OpenBeneath(directory, name, O_PATH));
   if (!inode.is_open()) return inode.get();
   Statx facts;
   int error = StatAt(inode.get(), "", &facts);
@@ -55,9 +52,9 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   // Which open(2) itself never says.
   if (!facts.is_file()) return -EPROTOTYPE;
   // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
-  int64_t fd = Retry([&] { return open(FdPath(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
+  int fd = OpenAt(AT_FDCWD, FdPath(inode.get()).c_str(), O_RDONLY | O_NONBLOCK);
   // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
-  if (fd >= 0 && may_be_stale) posix_fadvise(static_cast<int>(fd), 0, 0, POSIX_FADV_DONTNEED);
+  if (fd >= 0 && may_be_stale) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   return fd;
 }
 
@@ -167,7 +164,8 @@ int64_t ReadlinkInto(Call* call) {
 // Appends the names, each with its zero, and returns their number: at most so many.
 int64_t NamesInto(Call* call) {
   // Anew, for an offset of its own.
-  UniqueFd directory(OpenToList(call->number(0), call->numbers[2] != 0, OpenAt));
+  const auto open = [](int at, const char* path, int flags) { return OpenAt(at, path, flags); };
+  UniqueFd directory(OpenToList(call->number(0), call->numbers[2] != 0, open));
   if (!directory.is_open()) return directory.get();
   alignas(ListedEntry) char room[32 * 1024];
   int64_t count = 0;
