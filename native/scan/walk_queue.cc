@@ -4,23 +4,20 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 Node* Node::Make(const Record& record, Node* parent, int fd) {
   const Bytes& entries = record.subdirectories();
   size_t name_bytes = record.name_bytes() + 1;
   void* memory = malloc(sizeof(Node) + name_bytes + entries.size());
   if (memory == nullptr) return nullptr;
-  auto* node = static_cast<Node*>(memory);
+  auto* node = new (memory) Node;
   auto* text = reinterpret_cast<uint8_t*>(node + 1);
   memcpy(text, record.name(), name_bytes);
   memcpy(text + name_bytes, entries.data(), entries.size());
   node->parent = parent;
   node->facts = record.facts;
-  node->id = Record::kNoParent;
   node->fd = fd;
-  node->users = 0;
-  node->references = 0;
-  node->below = nullptr;
   node->next_entry = text + name_bytes;
   node->entries_left = record.subdirectory_count();
   return node;

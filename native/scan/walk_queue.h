@@ -17,23 +17,23 @@ constexpr size_t kMostPathBytes = 16384;
 struct Node {
   // A reference of its own on it; null for a request's own directory.
   Node* parent;
-  size_t request;
+  size_t request = 0;
   // Record::kNoParent as long as JavaScript has not been told of it. Under the walk's lock.
-  uint32_t id;
+  uint32_t id = Record::kNoParent;
   Statx facts;
   Digest place;
   // The bytes of the path that JavaScript will give it.
-  size_t path_bytes;
+  size_t path_bytes = 0;
   // The device of the request's root.
-  uint64_t root_device;
-  Cache cache;
+  uint64_t root_device = 0;
+  Cache cache = Cache::kTrue;
 
   // O_PATH, for the subdirectories' openat(2); -1: none. The rest is WalkQueue's.
   int fd;
   // Jobs that are using fd.
-  uint32_t users;
-  uint32_t references;
-  Node* below;
+  uint32_t users = 0;
+  uint32_t references = 0;
+  Node* below = nullptr;
   const uint8_t* next_entry;
   uint32_t entries_left;
   const char* name() const { return reinterpret_cast<const char*>(this + 1); }
