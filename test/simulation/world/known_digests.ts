@@ -1,5 +1,5 @@
 /**
- * The addon's DigestCache (native/record/digest_cache.cc): knows the digests of the last pass that the caller
+ * The addon's DigestCache (native/record/digest_cache.h): knows the digests of the last pass that the caller
  * took in.
  */
 export class KnownDigests {
