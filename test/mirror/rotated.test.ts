@@ -1,9 +1,10 @@
 // A family of links that a writer leads from one file to the next while a first pass reads: there is no earlier version that could stay.
-import { readFileSync } from 'node:fs'
+import { readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirror } from '../../src/index.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { directory } from './fixture.ts'
 
 const PASSES = 40
@@ -54,3 +55,33 @@ test.each([
     expect(complete).toBeGreaterThanOrEqual(least)
   },
 )
+
+test('a link to what was made after its directory was listed, and is gone at the second look, is not taken for one that leads nowhere', async () => {
+  const [source, target] = [directory(), directory()]
+  let n = -1
+  const rotate = () => {
+    writeFileSync(join(source, `cert~${++n}`), `version ${n}`)
+    symlinkSync(`cert~${n}`, join(source, 'next'))
+    renameSync(join(source, 'next'), join(source, 'cert'))
+    if (n > 0) unlinkSync(join(source, `cert~${n - 1}`))
+  }
+  rotate()
+  const { stat } = SyscallThread.prototype
+  let link: Promise<unknown> | undefined
+  vi.spyOn(SyscallThread.prototype, 'stat').mockImplementation(async function (this: SyscallThread, at) {
+    // The first listing is over, and the link has not been looked at.
+    if (at.name === 'cert' && n === 0) rotate()
+    // The link has been looked at, and not the file.
+    if (at.name === 'cert~1' && n === 1) {
+      await link
+      rotate()
+    }
+    const looking = stat.call(this, at)
+    if (at.name === 'cert') link = looking
+    return await looking
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  await using mirrored = await mirror(source, target, { interval: 60_000, quiet: 0 })
+  expect([n, mirrored.lacking]).toEqual([2, undefined])
+  expect(readFileSync(join(target, 'cert'), 'utf8')).toBe('version 2')
+})

@@ -31,8 +31,9 @@ export function judgeLink(path: string, to: string, sources: readonly string[]):
 }
 
 /**
- * The links to directories that say something else than when they were read. A directory that a link led to all the while is one version:
- * those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to. The scan itself verifies the `..data` of a ConfigMap.
+ * The links to directories, and those that lead nowhere, that say something else than when they were read. A directory that a link led to all the
+ * while is one version: those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to. And a link that has been led on
+ * may have led nowhere only because the file behind it went then. The scan itself verifies the `..data` of a ConfigMap.
  *
  * @param sources absolute paths by which the source is known
  */
@@ -44,7 +45,8 @@ export async function movedLinks(
   const moved = new Set<string>()
   const links = linksIn(tree).filter((path) => {
     const way = follow(tree, path)
-    return way.node?.kind === 'directory' && (data === undefined || !way.links.includes(DATA))
+    const isChecked = way.node === undefined || way.node.kind === 'directory'
+    return isChecked && (data === undefined || !way.links.includes(DATA))
   })
   await atOnce(links, async (path) => {
     const node = nodeAt(tree, path)
