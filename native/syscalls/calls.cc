@@ -106,8 +106,7 @@ class CallDelivery : public LoopHandle {
   static void OnWake(uv_async_t* handle) { OwnerOf<CallDelivery>(handle)->Deliver(); }
 
   // A callback may close this delivery, or throw; the object itself outlives the turn in any case, since
-  // libuv
-  // closes handles at its end.
+  // libuv closes handles at its end.
   void Deliver() {
     if (thread_ == nullptr) return;
     for (Call* call = thread_->Take(); call != nullptr;) {

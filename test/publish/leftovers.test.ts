@@ -53,6 +53,26 @@ function withLink(directory: string): void {
   symlinkSync('nowhere', join(directory, `${LEFT}.link`))
 }
 
+// See wasRemoved() in src/volume/data_link.ts.
+test('one file is made where the file system counts no links', async () => {
+  const directory = scratch()
+  const { create, stat } = SyscallThread.prototype
+  const withoutLinks = <T extends object>(of: T) => Object.defineProperty(of, 'nlink', { value: 0n })
+  const made = vi.spyOn(SyscallThread.prototype, 'create').mockImplementation(async function (
+    this: SyscallThread,
+    ...asked
+  ) {
+    const opened = await create.apply(this, asked)
+    return { ...opened, stat: withoutLinks(opened.stat) }
+  })
+  vi.spyOn(SyscallThread.prototype, 'stat').mockImplementation(async function (this: SyscallThread, at) {
+    return withoutLinks(await stat.call(this, at))
+  })
+  await replaceFile(join(directory, 'a'), 'new')
+  expect(made).toHaveBeenCalledOnce()
+  expect(readdirSync(directory)).toEqual(['a'])
+})
+
 test('what was left is removed; what only looks like it is not', async () => {
   const directory = scratch()
   const others = ['.inotify-bridge.tmp-', '.inotify-bridge.tmp-0123456789abc', '.inotify-bridge-0123456789ab']

@@ -7,6 +7,7 @@ import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
 import type { At } from '../../mounts/syscalls/syscall_thread.ts'
+import { wasRemoved } from '../../volume/data_link.ts'
 import { lstatIfThere } from './place.ts'
 
 /** The prefix of entries that are made ready beside their targets. The dot hides them, and no pattern for content (*.conf) matches. */
@@ -102,7 +103,7 @@ export class Temporary {
       const file = await directory.create(name, 0o600)
       const lock = await tryLock(file.calls, file.fd)
       // Another publisher's cleanup can have come first, and is done with the file or about to be.
-      if (attempt === ATTEMPTS || (lock !== 'taken' && (await file.stat()).nlink > 0n))
+      if (attempt === ATTEMPTS || (lock !== 'taken' && !wasRemoved(file.opened, await file.stat())))
         return new Temporary(directory, name, file, givenTo)
       await file[Symbol.asyncDispose]()
     }
