@@ -64,7 +64,7 @@ const mutations: Noticed[] = [
   {
     name: 'what is found is taken in though an event has told of it since',
     file: 'watch/pending/recheck_queue.ts',
-    find: 'if (isAsked || this.#names.get(directory, name) !== undefined) this.add(directory, name)',
+    find: 'if (isAsked || this.#names.at(directory, name) !== undefined) this.add(directory, name)',
     replace: 'void [directory, name]',
     tests: ['test/watch/pending/recheck_queue.test.ts'],
     says: /to deeply equal/,
