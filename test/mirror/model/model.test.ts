@@ -103,7 +103,8 @@ describe(`${total} rounds, seed ${seed}`, () => {
     const name = `the target is what sources on ${kind} say, at every quiet moment, and readers meet no gap`
     test.skipIf(why)(
       why === undefined ? name : `${name}: ${why}`,
-      { timeout: 180_000 + shrinking + each * 15_000 },
+      // As long as any test, and for each round: one on an overlay takes 15 s, or minutes beside other tests.
+      { timeout: 600_000 + shrinking + each * 15_000 },
       async ({ skip }: TestContext) => {
         const { unable, tally, found } = await play(kind)
         if (unable !== undefined) skip(`cannot be mounted here: ${unable}`)
