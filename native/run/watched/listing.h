@@ -38,8 +38,9 @@ class Listing {
   // Behind the others: sorted by Sort().
   void Add(Entry* entry) { entries_.push_back(entry); }
   void Sort() {
-    std::sort(entries_.begin(), entries_.end(),
-              [](const Entry* a, const Entry* b) { return strcmp(a->name, b->name) < 0; });
+    const auto is_before = [](const Entry* a, const Entry* b) { return strcmp(a->name, b->name) < 0; };
+    // By a heap, which takes a quarter of the code of std::sort().
+    std::partial_sort(entries_.begin(), entries_.end(), entries_.end(), is_before);
   }
   void Clear();
   // nullptr: there is none of that name.

@@ -82,8 +82,8 @@ void FindMoved(std::vector<Difference>* found) {
     if (IsNew(each)) fresh.push_back(&each);
   }
   const auto ino_of = [](const Difference* each) { return each->now->facts.ino; };
-  std::sort(fresh.begin(), fresh.end(),
-            [&](const Difference* a, const Difference* b) { return ino_of(a) < ino_of(b); });
+  std::partial_sort(fresh.begin(), fresh.end(), fresh.end(),
+                    [&](const Difference* a, const Difference* b) { return ino_of(a) < ino_of(b); });
   for (Difference& each : *found) {
     if (!IsGone(each)) continue;
     const uint64_t ino = each.before->facts.ino;
