@@ -89,11 +89,11 @@ export class Attacher {
     const { inotify, settings } = this.#context
     if (settings.backend === 'poll') return undefined
     try {
-      inotify.open()
+      return inotify.open()
     } catch (error) {
-      if (!(error instanceof InotifyError)) throw error
+      if (error instanceof InotifyError) return undefined
+      throw error
     }
-    return inotify.instance
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {

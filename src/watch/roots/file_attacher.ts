@@ -131,8 +131,7 @@ export class FileAttacher {
   /** Watches the hops of these roots, then looks at the files. Returns the plain ones. */
   async #see(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Promise<SeenFile[]> {
     const { system, looker, inotify, paths } = this.#context
-    inotify.open()
-    const instance = inotify.instance as Adding
+    const instance = inotify.open()
     const asked = roots.map(({ path }) => ({ path, isLink: areLinks.get(path) === true }))
     const ways = await paths.waysOf(asked)
     const adding = new PathWatchCache(instance)
