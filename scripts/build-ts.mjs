@@ -66,7 +66,7 @@ const PARTS = {
   watcher: inAnyOf(
     /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
     /^src\/watch\/gitignore\//,
-    /^src\/watch\/report\/(change|mistakes|next_change|path_encoding|subscribers|watch_error)\.ts$/,
+    /^src\/watch\/report\/(change|mistakes|next_change|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   // And what is loaded with them, by watchers and mirrors alike.
