@@ -68,6 +68,8 @@ export class SyncPass {
   #hadData = false
   // The links that led nowhere at the last reading, and their texts.
   #dangling: ReadonlySet<string> = new Set()
+  // True: some of these had not led there at the reading before that.
+  #wasNews = false
 
   constructor(context: PassContext) {
     this.#context = context
@@ -118,6 +120,7 @@ export class SyncPass {
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#hadData)
     const rest = this.#rest.after(snapshot)
+    const wasNews = this.#wasNews
     const { nowhere, isNews } = this.#leadNowhere(snapshot)
     if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
     const { over } = snapshot
@@ -137,7 +140,7 @@ export class SyncPass {
       if (!(error instanceof Torn)) await confirm()
       throw error
     })
-    const moved = await movedLinks(root, snapshot, source.paths)
+    const moved = await movedLinks(root, snapshot, source.paths, wasNews)
     if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
     const isSure = moved.size === 0 && !isNews
     const kept = this.#contribution(snapshot, staged, isHeld)
@@ -176,7 +179,8 @@ export class SyncPass {
     const ends = new Map(danglingLinks(tree).map((path) => [path, `${path}\0${follow(tree, path).end}`]))
     this.#dangling = new Set(ends.values())
     const nowhere = new Set([...ends.keys()].filter((path) => before.has(ends.get(path) ?? '')))
-    return { nowhere, isNews: nowhere.size < ends.size }
+    this.#wasNews = nowhere.size < ends.size
+    return { nowhere, isNews: this.#wasNews }
   }
 
   async #publish(

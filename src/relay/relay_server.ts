@@ -152,7 +152,7 @@ export class RelayServer {
       for (const path of arrived) this.#arrived.add(path)
       throw error
     }
-    // Those that came meanwhile may have been made before the call. The next run tells of them again, as they may not be watched yet.
+    // Directories that came meanwhile may have been made before the call. The next run tells of them again, as they may not be watched yet.
     const frames = hintFrames([...arrived, ...this.#arrived].map((path) => `${path}/`))
     for (const client of this.#clients) client.tell(frames)
   }

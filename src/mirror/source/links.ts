@@ -31,21 +31,22 @@ export function judgeLink(path: string, to: string, sources: readonly string[]):
 }
 
 /**
- * The links to directories, and those that lead nowhere, that say something else than when they were read. A directory that a link led to all the
- * while is one version: those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to. And a link that has been led on
- * may have led nowhere only because the file behind it went then. The scan itself verifies the `..data` of a ConfigMap.
+ * The links to directories that say something else than when they were read. A directory that a link led to all the while is one version:
+ * those who publish by links (git-sync, the AtomicWriter) change no directory that one leads to. The scan itself verifies the `..data` of a ConfigMap.
  *
  * @param sources absolute paths by which the source is known
+ * @param withNowhere true: also the links that lead nowhere, perhaps only because the file behind one has gone since that link was led on
  */
 export async function movedLinks(
   root: SourceHandle,
   { tree, data }: { readonly tree: SourceTree; readonly data: string | undefined },
   sources: readonly string[],
+  withNowhere: boolean,
 ): Promise<Set<string>> {
   const moved = new Set<string>()
   const links = linksIn(tree).filter((path) => {
     const way = follow(tree, path)
-    const isChecked = way.node === undefined || way.node.kind === 'directory'
+    const isChecked = way.node === undefined ? withNowhere : way.node.kind === 'directory'
     return isChecked && (data === undefined || !way.links.includes(DATA))
   })
   await atOnce(links, async (path) => {
