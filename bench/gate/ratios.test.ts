@@ -2,8 +2,10 @@
 // threads. Each part is compared with a C program that does the same, in interleaved rounds, and by processor
 // time if possible.
 //
-// The bounds are wide, a quarter or more beyond the measured figures, because the machine may be busy. A
-// figure out of bounds is measured again. The questions are those of bench/questions.
+// The bounds are wide, a quarter or more beyond the measured figures, because the machine may be busy. Some
+// machines have twice the time in the kernel in one run as in the next, where reader and writer wait for the
+// same lock: there a storm is measured at 1.2 to 2.0, a tree at 1.4 to 1.6. A figure out of bounds is measured
+// again. The questions are those of bench/questions.
 import { afterAll, expect, test } from 'vitest'
 import { ask, type Question } from '../question.mjs'
 import { capacity } from '../questions/events/capacity.mjs'
@@ -28,7 +30,7 @@ async function ratioOf(question: Question, figure: string, yardstick: string): P
 }
 
 test('CPU an event of a storm', { retry: 2 }, async () => {
-  expect(await ratioOf(storm, 'cpu', 'raw C + window')).toBeLessThan(1.8)
+  expect(await ratioOf(storm, 'cpu', 'raw C + window')).toBeLessThan(2.2)
 })
 
 test('events a second out of a full queue', { retry: 2 }, async () => {
@@ -36,7 +38,7 @@ test('events a second out of a full queue', { retry: 2 }, async () => {
 })
 
 test('CPU until a tree is watched', { retry: 2 }, async () => {
-  expect(await ratioOf(setUp, 'cpu', 'raw C')).toBeLessThan(1.8)
+  expect(await ratioOf(setUp, 'cpu', 'raw C')).toBeLessThan(2.1)
 })
 
 test('CPU a poll that finds nothing new', { retry: 2 }, async () => {
