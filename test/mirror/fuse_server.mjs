@@ -8,6 +8,7 @@
 // clock that the times are by, in ns. UNTIMED, if not empty: directories have the times of the server's beginning for ever, as rclone's do.
 // While there is a file NUMBERS it says how much is added to each inode number but the root's: when that is another, all
 // numbers are, as if the kernel had forgotten each file and a server had made its number up anew (libfuse without use_ino).
+// A file NUMBERS.NAME takes its place once the attributes of a NAME are asked for.
 // The errno 'NONE': it is never answered, and whoever asks is beyond SIGKILL.
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
@@ -99,6 +100,12 @@ function numberOf(ino) {
     : ino + BigInt(fs.readFileSync(made, 'utf8') || 0)
 }
 
+/** @param {string} name */
+function renumberAt(name) {
+  const next = `${made}.${name}`
+  if (made !== '' && fs.existsSync(next)) fs.renameSync(next, made)
+}
+
 /** struct fuse_attr @param {bigint} number */
 function attributes(number) {
   const stat = fs.fstatSync(nodeOf(number).fd, { bigint: true })
@@ -186,7 +193,10 @@ const operations = {
     return Buffer.concat([pack(node, 0n, VALID, VALID, 0, 0), attributes(node)])
   },
   // GETATTR
-  3: (node) => Buffer.concat([pack(VALID, 0, 0), attributes(node)]),
+  3: (node) => {
+    renumberAt(nodeOf(node).name)
+    return Buffer.concat([pack(VALID, 0, 0), attributes(node)])
+  },
   // READLINK
   5: (node) => Buffer.from(nodeOf(node).link),
   // OPEN, READ, RELEASE

@@ -7,12 +7,14 @@ import type { Snapshot } from './snapshot/snapshot.ts'
 // (libfuse without use_ino: sshfs, unionfs-fuse, mergerfs). There kind, size, mode, times and name identify an entry.
 
 /**
- * Learns which polled mounts give other numbers to unchanged files.
+ * Learns which polled mounts give other numbers to unchanged files. Returns true if a directory's number became another between the listing of its parent and
+ * its own: only a later listing can tell if the number has passed, or the directory was replaced.
  *
  * @param since ms since the epoch: all changes before had been seen when the known entries were
  */
-export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
-  if (!snapshot.directories.some(({ mount }) => mount.usesPolling)) return
+export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): boolean {
+  if (!snapshot.directories.some(({ mount }) => mount.usesPolling)) return false
+  let isMixed = false
   for (const [found, known] of new KnownPlaces().of(snapshot)) {
     const { listing, isRead } = found
     const { mount, ino } = known
@@ -20,13 +22,17 @@ export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): voi
     if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
     const isIt = ino === 0 || ino === listing.ino
     // No listing says which directory a root, or the end of a link, is.
-    if (!isIt && mount.base !== known) continue
+    if (!isIt && mount.base !== known) {
+      isMixed ||= found.asEntry?.ino === ino
+      continue
+    }
     for (const [name, entry] of tree.entriesOf(known)) {
       const now = found.entries.get(name)
       if (now !== undefined && isRenumbered(entry, now, since, isIt)) mount.distrustNumbers()
     }
     tree.trim()
   }
+  return isMixed
 }
 
 /** Drops the known numbers on mounts where numbers pass: they say nothing. */

@@ -156,8 +156,8 @@ export class Poller {
       snapshot = await this.#scan(asked, false)
     }
     throwIfShort(roots, snapshot)
-    learnNumbers(snapshot, tree, since)
-    if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
+    const isMixed = learnNumbers(snapshot, tree, since)
+    if (!isLastAttempt && (isMixed || snapshot.directories.some(isMoving))) return false
     // Past the barrier, events have told what the listing shows as well: each change is told once, by its event where
     // it has one.
     await inotify.barrier().catch(() => {})
