@@ -246,11 +246,11 @@ test('a file that is not there yet, and one that is watched alone', async () => 
   await told()
   fs.mkdirSync(join(root, 'later'))
   fs.writeFileSync(missing, '')
-  await expect.poll(told, { timeout: 5000 }).toEqual(['add later/f'])
+  await expect.poll(told).toEqual(['add later/f'])
   fs.appendFileSync(missing, 'text')
-  await expect.poll(told, { timeout: 5000 }).toEqual(['change later/f'])
+  await expect.poll(told).toEqual(['change later/f'])
   fs.rmSync(missing)
-  await expect.poll(told, { timeout: 5000 }).toEqual(['unlink later/f'])
+  await expect.poll(told).toEqual(['unlink later/f'])
 })
 
 test('what editors write beside a file is not told, and the file has changed', async () => {

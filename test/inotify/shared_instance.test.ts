@@ -73,7 +73,8 @@ test('shares have one instance; each is told of its own watches, and while busy 
   for (const user of [one, other]) user.add(join(base, 'both'))
   for (const [path, users] of Object.entries({ 'a/1': [one], 'b/2': [other], 'both/3': [one, other] })) {
     writeFileSync(join(base, path), '')
-    for (const { told } of [...users, busy]) await vi.waitFor(() => expect(told).toContain(basename(path)))
+    for (const { told } of [...users, busy])
+      await vi.waitFor(() => expect(told).toContain(basename(path)), 60_000)
   }
   expect(one.told).toEqual(['1', '3'])
   expect(other.told).toEqual(['2', '3'])
@@ -123,7 +124,7 @@ test('a share that is not read holds nobody up: it has an overflow, and is told 
   slow.wds.add(mark)
   await other.catchUp()
   void slow.read()
-  await vi.waitFor(() => expect(slow.told.at(-1)).toBe(`${mark}`))
+  await vi.waitFor(() => expect(slow.told.at(-1)).toBe(`${mark}`), 60_000)
   expect(slow.told).toEqual([...names.slice(0, 1024), 'overflow', `${mark}`])
   writeFileSync(join(directory, 'more'), '')
   await slow.catchUp()

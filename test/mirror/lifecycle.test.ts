@@ -261,9 +261,9 @@ test.each([
     })
     const messages = saidSlow()
     await start({ interval })
-    await vi.waitFor(() => expect(looks).toBeGreaterThan(1))
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(1), 60_000)
     const said = `looking at ${source} took ${took}, longer than the interval`
-    await vi.waitFor(() => expect(messages).toEqual(took === undefined ? [] : [said]))
+    await vi.waitFor(() => expect(messages).toEqual(took === undefined ? [] : [said]), 60_000)
   },
 )
 

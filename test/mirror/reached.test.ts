@@ -101,7 +101,7 @@ for (const { what, name, publish } of LAYOUTS)
     }
     await vi.waitFor(
       () => expect(readFileSync(join(target, name), 'utf8')).toBe(content(2 * GAPS.length)),
-      5000,
+      60_000,
     )
     const { reads, missing, torn } = await finish()
     expect(reads).toBeGreaterThan(100)

@@ -155,7 +155,7 @@ test('an entry of a held source that somebody removes does not keep the mirror b
     const before = passes.mock.calls.length
     await mirror.refresh()
     expect(passes.mock.calls.length - before).toBe(2)
-  })
+  }, 60_000)
   expect(passes.mock.calls.length).toBeLessThan(40)
   expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
   expect(errors[0]?.message).toContain(`b of ${other}`)
@@ -216,7 +216,7 @@ test('keys that a held source cannot give again are said to be missing', async (
   await vi.waitFor(async () => {
     await mirror.refresh()
     expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
-  })
+  }, 60_000)
   expect(errors[0]?.message).toContain(other)
   // Entries that are no keys do not wait for the missing keys.
   await writeFile(join(flat, 'file'), '2')

@@ -119,7 +119,7 @@ test('a symlink that is made is told from one that was there before, where other
     const isLater = bornAt('probe') > bornAt('before')
     rmSync(join(directory, 'probe'))
     expect(isLater).toBe(true)
-  })
+  }, 60_000)
   await withTemporary(await held(directory), undefined, async (temporary) => {
     await using made = await temporary.makeLink(text)
     expect(await temporary.isOurs(made, text)).toBe(true)
