@@ -122,6 +122,17 @@ test('what is no source', async () => {
   expect(existsSync(target)).toBe(false)
 })
 
+test('a target that cannot be made is refused by the error of the call, not as one that others remove', async () => {
+  const { source } = fixture()
+  // procfs answers mkdir(2) with ENOENT.
+  const target = '/proc/inotify-bridge'
+  await expect(mirror(source, target)).rejects.toMatchObject({
+    code: 'ENOENT',
+    syscall: 'mkdir',
+    path: target,
+  })
+})
+
 test('options of the wrong kind are named', async () => {
   const { source, target } = fixture()
   for (const options of [

@@ -78,7 +78,7 @@ async function openOnce(
   await using parent = await onTarget(directory, openAbove(calls, directory))
   const existing = from ? undefined : DirectoryHandle.open(calls, directory).catch(except('ENOENT'))
   let held = existing && (await onTarget(directory, existing))
-  let created = false
+  let [created, isMade] = [false, false]
   let staging: Staging | undefined
   try {
     if (held === undefined) {
@@ -90,6 +90,7 @@ async function openOnce(
       const making = parent.calls.mkdir(parent.at(basename(directory)), 0o700)
       // A second mirror might have made it since it was found missing.
       created = await onTarget(directory, succeeds(making, 'EEXIST'))
+      isMade = true
       held = await onTarget(directory, openBelow(parent, directory, from))
     }
     if (created) {
@@ -108,7 +109,7 @@ async function openOnce(
     const wasEmpty = tree.entries.size === 0 && (await onTarget(directory, held.names(2))).length === 1
     return { held, wasEmpty, above: parent.opened, staging, tree, passes: 0 }
   } catch (error) {
-    const isGone = held === undefined ? codeOf(error) === 'ENOENT' : await isRemoved(held)
+    const isGone = held === undefined ? isMade && codeOf(error) === 'ENOENT' : await isRemoved(held)
     if (held !== undefined) await letGo(held, staging)
     if (isGone) return undefined
     if (created) await removeIfEmpty(calls, directory).catch(() => {})
@@ -134,8 +135,7 @@ async function openAbove(calls: SyscallThread, path: string): Promise<DirectoryH
     return await DirectoryHandle.open(calls, dirname(path))
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
-    const hint = `make ${printable(dirname(path))} first`
-    throw failure('ENOENT', 'open', path, hint)
+    throw failure('ENOENT', 'open', path, `make ${printable(dirname(path))} first`)
   }
 }
 
