@@ -63,13 +63,8 @@ async function copyStable(from: Place, to: Place): Promise<FileStat> {
       return version
     } catch (error) {
       if (!(error instanceof Torn)) throw error
-      if (attempt === ATTEMPTS)
-        throw failure(
-          'EBUSY',
-          'read',
-          from.shown,
-          'somebody writes to it: it changed each time that it was copied',
-        )
+      const hint = 'somebody writes to it: it changed each time that it was copied'
+      if (attempt === ATTEMPTS) throw failure('EBUSY', 'read', from.shown, hint)
     }
   }
 }
@@ -163,17 +158,9 @@ async function removeSource(source: Place, version: FileStat): Promise<void> {
   const now = await source.lstat()
   // Another process has removed the source first.
   if (now === undefined) return
-  if (!sameKey(now, version))
-    throw failure(
-      'EBUSY',
-      'unlink',
-      shown,
-      'it changed after it was copied: the copy is what it was, and it stays',
-    )
-  await about(
-    shown,
-    directory.calls.unlink(directory.at(name)),
-    'it has been copied, and could not be removed: both are there',
-  )
+  const changed = 'it changed after it was copied: the copy is what it was, and it stays'
+  if (!sameKey(now, version)) throw failure('EBUSY', 'unlink', shown, changed)
+  const removed = directory.calls.unlink(directory.at(name))
+  await about(shown, removed, 'it has been copied, and could not be removed: both are there')
   await about(shown, syncDirectory(directory))
 }

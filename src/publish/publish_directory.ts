@@ -100,14 +100,10 @@ async function removeVersions(
 
 /** Refuses names that another user has laid in a sticky directory, who could exchange them behind our back: proc(5), protected_symlinks. */
 function refuseOthers(keys: Keys, { current, others }: Layout, shown: string): void {
+  const hint =
+    'another user has laid it in a sticky directory: remove it, or publish into a directory of your own'
   for (const name of [DATA, DATA_NEXT, LINK_NEXT, current, ...keys.entries.keys()])
-    if (others.has(name))
-      throw failure(
-        'EACCES',
-        'rename',
-        `${shown}/${name}`,
-        'another user has laid it in a sticky directory: remove it, or publish into a directory of your own',
-      )
+    if (others.has(name)) throw failure('EACCES', 'rename', `${shown}/${name}`, hint)
 }
 
 async function refuseDirectories(

@@ -64,25 +64,17 @@ export async function replaceAt(place: Place, replacement: Replacement): Promise
 function refuseUnlessFile(place: Place, old: FileStat | undefined): void {
   if (old?.isDirectory() === true)
     throw failure('EISDIR', 'rename', place.shown, 'it is a directory: name the file in it')
+  const hint = 'a FIFO, socket or device is not replaced: remove it first'
   if (old !== undefined && !old.isFile() && !old.isSymbolicLink())
-    throw failure(
-      'EINVAL',
-      'rename',
-      place.shown,
-      'a FIFO, socket or device is not replaced: remove it first',
-    )
+    throw failure('EINVAL', 'rename', place.shown, hint)
   refuseMountPoint(place, old)
 }
 
 /** Refuses a file that another user has laid (proc(5), protected_regular): that user may wait for the new content, and would own it. */
 async function refuseOthersFile({ directory, shown }: Place, old: FileStat): Promise<void> {
-  if (isLaidByAnother(old, await directory.stat()))
-    throw failure(
-      'EACCES',
-      'open',
-      shown,
-      "a file that another user has laid in a sticky directory would stay that user's: remove it first",
-    )
+  const hint =
+    "a file that another user has laid in a sticky directory would stay that user's: remove it first"
+  if (isLaidByAnother(old, await directory.stat())) throw failure('EACCES', 'open', shown, hint)
 }
 
 async function setMode(

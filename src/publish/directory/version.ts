@@ -133,12 +133,8 @@ async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark)
   }
   const path = await directory.realpath()
   await directory.close()
-  throw failure(
-    'EBUSY',
-    'mkdir',
-    path,
-    'somebody has exchanged the directory that was made for the new version',
-  )
+  const hint = 'somebody has exchanged the directory that was made for the new version'
+  throw failure('EBUSY', 'mkdir', path, hint)
 }
 
 /**

@@ -72,12 +72,8 @@ export async function followToDirectory(calls: SyscallThread, path: string): Pro
     return await about(path, place === undefined ? DirectoryHandle.open(calls, path) : openDirectory(place))
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
-    throw failure(
-      'ENOENT',
-      'open',
-      path,
-      `there is no directory ${printable(path.replace(/(?<=[^/])\/+$/, ''))}: make it first`,
-    )
+    const hint = `there is no directory ${printable(path.replace(/(?<=[^/])\/+$/, ''))}: make it first`
+    throw failure('ENOENT', 'open', path, hint)
   }
 }
 
@@ -114,13 +110,9 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
   await refuseOpenFile(here)
   // Held open, so that the judged link is the one that is read.
   await using link = await directory.hold(name)
-  if (isTheirs(link.opened, await directory.stat()))
-    throw failure(
-      'EACCES',
-      'open',
-      shown,
-      'a symlink that another user has laid in a directory where others may write is not followed: name what it leads to',
-    )
+  const hint =
+    'a symlink that another user has laid in a directory where others may write is not followed: name what it leads to'
+  if (isTheirs(link.opened, await directory.stat())) throw failure('EACCES', 'open', shown, hint)
   // readlink(2) says so of an entry that has been no symlink since.
   return await link.calls.readlinkBytes({ fd: link.fd, name: '' }).catch(except('ENOENT', 'EINVAL'))
 }
@@ -132,13 +124,9 @@ function isTheirs(link: FileStat, directory: FileStat): boolean {
 
 /** Refuses a link of procfs: its text is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */
 async function refuseOpenFile({ directory, shown }: Place): Promise<void> {
+  const hint = 'a link in /proc leads to what is open, not to a name: name the file'
   if ((await directory.calls.fileSystem(directory.fd)) === PROC_SUPER_MAGIC)
-    throw failure(
-      'EINVAL',
-      'open',
-      shown,
-      'a link in /proc leads to what is open, not to a name: name the file',
-    )
+    throw failure('EINVAL', 'open', shown, hint)
 }
 
 /** Refuses a mount of a single file before anything is written: no rename can replace or move it. */
