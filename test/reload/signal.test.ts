@@ -177,7 +177,7 @@ describe('by name', () => {
   })
 
   test('which process goes by a name', () => {
-    const called = (name: string, comm: string, executable?: string) => isCalled(name, { comm }, executable)
+    const called = (name: string, comm: string, executable?: string) => isCalled(name, comm, executable)
     expect(called('nginx', 'nginx', 'nginx')).toBe(true)
     expect(called('node', 'MainThread', 'node')).toBe(true)
     expect(called('app.py', 'app.py', 'python3.11'), 'a script').toBe(true)

@@ -24,11 +24,8 @@ export async function signalPidFile(
   const { text, opened, links } = await read(path, calls)
   if (Number(opened.mode) & 0o022) throw refusal(path, 'others than its owner may write it: chmod go-w')
   // A user who may link to root's files (fs.protected_hardlinks=0) could choose among all its pid files.
-  if (opened.nlink > 1n)
-    throw refusal(
-      path,
-      `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`,
-    )
+  const linked = `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`
+  if (opened.nlink > 1n) throw refusal(path, linked)
   const pid = Number(/^\s*(\d{1,10})\s*$/.exec(text)?.[1] ?? 0)
   if (pid === 0 || pid >= 2 ** 31) {
     const isEmpty = text.trim() === ''

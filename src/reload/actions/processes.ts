@@ -50,11 +50,7 @@ function executableOf({ pid }: Process): string | undefined {
 }
 
 /** Returns true if a process goes by this name: its executable's, or `comm` (for a script, or if the executable may not be seen). */
-export function isCalled(
-  name: string,
-  { comm }: Pick<Process, 'comm'>,
-  executable: string | undefined,
-): boolean {
+export function isCalled(name: string, comm: string, executable: string | undefined): boolean {
   const bytes = Buffer.from(name).toString('latin1')
   // A name that was cut off may be another's, so it counts only where the executable may not be seen.
   const ran = executable === undefined ? bytes.slice(0, COMM_BYTES) : bytes
@@ -67,7 +63,7 @@ export function isCalled(
  * @throws {Error} there is none, or more than one
  */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
-  const named = processes.filter((each) => isCalled(name, each, executableOf(each)))
+  const named = processes.filter((each) => isCalled(name, each.comm, executableOf(each)))
   const pids = new Set(named.map(({ pid }) => pid))
   // Keeps the server of a server and its workers.
   const all = named.filter(({ parent }) => !pids.has(parent))

@@ -97,17 +97,17 @@ function shown(file: string): string {
   return `'${printable(file)}'`
 }
 
-function notStarted({ code }: NodeJS.ErrnoException, file: string): Error {
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT:
+    'there is no such program, or not the interpreter that its first line names; it is looked for in PATH, and run without a shell',
+  EACCES: 'it cannot be executed: chmod +x, and a mount without noexec',
+}
+
+function notStarted({ code = '' }: NodeJS.ErrnoException, file: string): Error {
   // Opened before the program is looked for, and by that program's error.
   const missing = devNullMissing()
   if (missing !== undefined) return new Error(`${shown(file)}: ${missing}`)
-  const hint =
-    code === 'ENOENT'
-      ? 'there is no such program, or not the interpreter that its first line names; it is looked for in PATH, and run without a shell'
-      : code === 'EACCES'
-        ? 'it cannot be executed: chmod +x, and a mount without noexec'
-        : 'it could not be started'
-  return new Error(`${shown(file)}: ${code}: ${hint}`)
+  return new Error(`${shown(file)}: ${code}: ${HINTS[code] ?? 'it could not be started'}`)
 }
 
 /**

@@ -23,10 +23,8 @@ export async function rollOut(
   root = '',
 ): Promise<void> {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env
-  if (host === '')
-    throw new Error(
-      'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account',
-    )
+  const hint = 'there is no KUBERNETES_SERVICE_HOST: a rollout is done from a pod, by its service account'
+  if (host === '') throw new Error(hint)
   const account = `${root}/var/run/secrets/kubernetes.io/serviceaccount`
   // Read anew each time: the token changes within the hour.
   const files = ['token', 'ca.crt'].map((file) => readFile(`${account}/${file}`, 'utf8'))
