@@ -12,11 +12,8 @@
 #include "base/retry.h"
 #include "base/statx.h"
 #include "base/unique_fd.h"
-#include "fanotify/fanotify.h"
-#include "loop/mount_table.h"
+#include "loop/classes.h"
 #include "queue/queue.h"
-#include "syscalls/calls.h"
-#include "walker/walker.h"
 
 // The same on every architecture. Older headers have neither.
 #ifndef SYS_pidfd_send_signal

@@ -1,5 +1,3 @@
-#include "fanotify/fanotify.h"
-
 #include <sys/fanotify.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/path.h"
 #include "base/retry.h"
 #include "fanotify/marked_mount.h"
+#include "loop/classes.h"
 #include "loop/fd_poll.h"
 #include "loop/loop_object.h"
 

@@ -1,9 +1,8 @@
-#include "loop/mount_table.h"
-
 #include <fcntl.h>
 #include <poll.h>
 
 #include "base/statx.h"
+#include "loop/classes.h"
 #include "loop/fd_poll.h"
 #include "loop/loop_object.h"
 

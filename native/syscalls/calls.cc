@@ -1,11 +1,10 @@
-#include "syscalls/calls.h"
-
 #include <errno.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "loop/callback.h"
+#include "loop/classes.h"
 #include "loop/loop_handle.h"
 #include "loop/loop_object.h"
 #include "syscalls/call_thread.h"

@@ -1,8 +1,7 @@
-#include "walker/walker.h"
-
 #include <errno.h>
 
 #include "loop/callback.h"
+#include "loop/classes.h"
 #include "loop/loop_handle.h"
 #include "queue/queue.h"
 #include "walker/walk.h"
