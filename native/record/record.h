@@ -57,7 +57,7 @@ class Record {
   // error.
   void Add(Kind kind, uint64_t ino, const char* name, const Statx* stat, const Digest* content = nullptr);
 
-  // No more entries come. Without it there is no record.
+  // Call after the last entry: the record is complete only then.
   void Finish();
 
   // After it: makes place and digest, in a directory (or for a request) with the place `above`.

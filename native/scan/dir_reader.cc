@@ -104,7 +104,7 @@ Node* DirReader::Explore(const Job& job, Origin* origin) {
   UniqueFd directory(opener_.OpenJob(job, origin, &record_.facts));
   if (!directory.is_open()) {
     record_.error = directory.get();
-    // They may be those of what it lies in.
+    // The facts may be those of the directory above.
     record_.facts = Statx();
     return nullptr;
   }
@@ -126,7 +126,7 @@ Node* DirReader::Explore(const Job& job, Origin* origin) {
   // Before it is listed: what is made in between is in both, and never in neither.
   if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
   int error = List(directory.get(), request, *origin);
-  // One of the names may be an error.
+  // The error of a name, set by Add(), stands unless the whole has one.
   if (error != 0) record_.error = error;
   if (!request.has(Request::kRecursive) || record_.subdirectory_count() == 0) return nullptr;
   if (record_.subdirectories().failed()) return nullptr;
@@ -290,8 +290,7 @@ void DirReader::AddListed(int directory, const ListedEntry& entry, const Request
     facts.ctime = kEndOfTime;
     record_.Add(kind, ino, entry.name, &facts);
   } else {
-    // As if it had not been asked for. What cannot be (a directory that may be read but not searched) is
-    // listed all the same.
+    // Without a stat, if none was asked for or can be had: a directory may be readable and not searchable.
     record_.Add(kind, ino, entry.name, nullptr);
   }
 }

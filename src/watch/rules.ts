@@ -11,7 +11,7 @@ export interface Rules {
   readonly followsLinks: boolean
   /** True: a root that is a symlink is the target of that. */
   readonly followsRoots: boolean
-  /** True: walks go level by level, as some entries are not reported, or get no watch. */
+  /** True: some entries are hidden, or watches are limited: walks go level by level. */
   readonly hidesSome: boolean
   /** True: an entry is hidden or not by the root that it lies below. Then a root within another one's tree shows more, or less. */
   readonly hidesByRoot: boolean

@@ -36,7 +36,7 @@ export const RELOAD_OPTIONS = {
     { needs: 'validate' },
   ),
   signal: option('SIG', 'HUP, or any other', signalName),
-  pid: option('N', 'of the process that is sent it', whole(1), WITH_SIGNAL),
+  pid: option('N', 'of the process to be signalled', whole(1), WITH_SIGNAL),
   'pid-file': option(
     'FILE',
     "the same; a file that is older than the process it names is stale. It must belong to root, to this user or to that process's, as must a symlink that leads to it, and be writable by its owner alone",

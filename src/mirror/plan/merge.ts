@@ -18,7 +18,7 @@ export interface Contribution {
   readonly generation: Generation | undefined
   /** True: an earlier mirror left it. The source then has only what no other source has. */
   readonly isAdopted: boolean
-  /** True: the source can give no more of it, as far as is known. An entry that somebody removes in the target is gone. */
+  /** True: what the source gave last; it cannot give its present version whole. An entry of it that somebody removes in the target is gone. */
   readonly isLastGood: boolean
   readonly doubts: Doubts
 }

@@ -12,7 +12,7 @@ import { RootSet } from './root_set.ts'
 import { writeSnapshot } from './saver.ts'
 import { type Wired, wire } from './wiring.ts'
 
-// A look may bring up more to be looked at, without end while others write: the rest is for the next command.
+// A look may bring up more to be looked at, without end while others write: the rest is for the next task.
 const MOST_ROUNDS = 8
 
 /** The watched paths, and all that happens to them. Tasks that change the beliefs run one at a time. */
@@ -176,7 +176,7 @@ export class Engine implements InotifyListener {
     if (this.#closed) throw closedError()
   }
 
-  /** Does what every command may leave to be done: removes unused watches, looks at doubtful entries, arms the polls. */
+  /** Does what every task may leave to be done: removes unused watches, looks at doubtful entries, arms the polls. */
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, inotify, polls, settle } = this.#rooms
     const isQuiet = this.#isQuiet
@@ -205,7 +205,7 @@ export class Engine implements InotifyListener {
     return isSame && !isSought && !pending.isUnsettled
   }
 
-  /** Lists, looks at and follows what a command has brought up. */
+  /** Lists, looks at and follows what a task has brought up. */
   async #drain(): Promise<void> {
     const { pending, followUp, links, reporter } = this.#rooms
     const { work } = pending

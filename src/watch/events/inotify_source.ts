@@ -36,7 +36,7 @@ export class InotifySource {
   #retired: Set<number> | undefined
   // The waiting callers by mark, in the order in which they came. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
-  // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could
+  // The mark set after an overflow. Until it is met events are dropped: they are older than any listing that could
   // be made now, and would take back what that listing has shown.
   #recoverAt: number | undefined
   // The mark set when the share was opened: other shares' events are older.

@@ -63,7 +63,7 @@ export class Translator {
   }
 
   /**
-   * Takes over what a look has shown of an entry, where a poll looks as well and would find it again. A change that the look is ahead of is reported at once: its
+   * Takes over what a look has shown of an entry, where a poll looks as well and would find it again. A change whose event is yet to come is reported at once: the
    * event may be lost in an overflow, or merged by the kernel, or there may be none, as others have made it.
    */
   takeSeen(directory: Directory, name: string, entry: Entry, seen: Entry): Change[] {

@@ -15,7 +15,7 @@ import {
 } from '../../inotify/constants.ts'
 
 // Always all events that change names and identities: with fewer the kernel merges events that must be kept apart.
-// CLOSE_WRITE: an asynchronous write gives no MODIFY. EXCL_UNLINK: no events under a name that is gone.
+// CLOSE_WRITE: writes by AIO and mmap(2) give no MODIFY. EXCL_UNLINK: no events under a name that is gone.
 const EVENTS =
   IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 

@@ -111,7 +111,7 @@ export type Change<Path extends string | Buffer = string> =
   | ExchangeChange<Path>
   | RootChange<Path>
 
-/** Returns true if a writer has closed the file, and nothing else: each write has been told before. For callers that tell only what has changed. */
+/** Returns true if all that is told is that a writer closed the file. Its writes have been told before, but for those by AIO and mmap(2), which make no event. For callers that tell only what has changed. */
 export const isClose = (change: Change<string | Buffer>): boolean =>
   change.type === 'modify' && change.mask === IN_CLOSE_WRITE
 
