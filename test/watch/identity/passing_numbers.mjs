@@ -66,8 +66,8 @@ async function begin(name, path, options) {
 /** Returns what is told where numbers become others between the listings of a directory and of one in it. */
 async function amidPoll() {
   const watcher = await begin('amid', root, { ignore: () => false, backend: 'poll' })
-  // Waits until the entries are older than the first look: until then they may count as new.
-  await sleep(8 * INTERVAL)
+  // A poll that has begun since: the entries are older than the server, but could count as new to the first look.
+  await settled.at(-1)?.()
   fs.writeFileSync(`${numbers}.new`, '1000')
   fs.renameSync(`${numbers}.new`, `${numbers}.a`)
   await settled.pop()?.()
